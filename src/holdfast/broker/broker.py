@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -119,7 +120,7 @@ class Broker:
         rights = self._gate.rights(row, request.session, api.name)
         if row.first is not None and not rights.may(row.first):
             refused = _refused(api.key, request.version, row.first)
-            self._count(api.key, codes_in(refused))
+            self._count(api.key, Counter(codes_in(refused)))
             return encode_response(api.key, request.version, refused)
         request = request._replace(rights=rights, pace=Slices(self._context.clock))
         if isinstance(handler, Whole):
@@ -134,9 +135,9 @@ class Broker:
 
         return handle
 
-    def _count(self, key: Key, codes: Iterable[int]) -> None:
-        for each in codes:
-            self.errors[APIS[key].name, each] += 1
+    def _count(self, key: Key, codes: Mapping[int, int]) -> None:
+        for code, count in codes.items():
+            self.errors[APIS[key].name, code] += count
 
     async def _handle(self, key: Key, handler: MessageHandler, request: Request) -> Body:
         """Large messages are decoded and encoded in a thread, so that the loop is not held for them."""
@@ -150,10 +151,10 @@ class Broker:
         if not isinstance(answer, Message):
             return answer
         if _item_count(answer) <= _LARGE_COUNT:
-            self._count(key, codes_in(answer))
+            self._count(key, Counter(codes_in(answer)))
             return encode_response(key, version, answer)
-        encoded = await run(encode_response, key, version, answer)
-        self._count(key, await run(list, codes_in(answer)))
+        encoded, codes = await run(lambda: (encode_response(key, version, answer), Counter(codes_in(answer))))
+        self._count(key, codes)
         await pace.let_go(answer)
         return encoded
 
