@@ -38,7 +38,7 @@ MIB = 1 << 20
 # Python with all that it loads has about 200 MiB. What may come on top is bounded by the settings below: log and tails
 # 24 MiB each, cache 4 MiB, a few requests and segments under way.
 RSS_MAX, HANDLES_MAX, FILES_MAX, GROWTH_MAX = 400 * MIB, 250, 60, 48 * MIB
-ENTRIES_MAX = 1000  # In the write-ahead log while nobody but groups writes: what comes in within a second or two.
+ENTRIES_MAX = 3000  # In the log while nobody but groups writes: what comes in within some seconds, not within 30.
 _IDLE_S = 30.0
 _PATIENCE_S = 90.0  # Without any progress.
 ENTRY = Path(__file__).with_name("faulty_serve.py")
