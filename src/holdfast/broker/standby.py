@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from holdfast.broker.api import api_versions
 from holdfast.broker.context import Others
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.server import Work
-from holdfast.broker.topics import INTERNAL
-from holdfast.broker.waiting.waiting import NotYet, Waiting, produced, refused
+from holdfast.broker.waiting.waiting import (
+    NotYet,
+    Waiting,
+    coordinators,
+    described,
+    epoch_ends,
+    produced,
+    refused,
+)
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import Unavailable
 from holdfast.io.address import Address
@@ -28,7 +36,7 @@ from holdfast.protocol.generated.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from holdfast.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from holdfast.protocol.generated.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -40,15 +48,9 @@ from holdfast.protocol.generated.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
-    MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from holdfast.protocol.generated.offset_for_leader_epoch import (
-    EpochEndOffset,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    OffsetForLeaderTopicResult,
-)
+from holdfast.protocol.generated.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from holdfast.protocol.hot import fetch, produce
 from holdfast.protocol.hot.fetch_response import Fetched, FetchedTopic
 from holdfast.protocol.hot.fetch_response import encode_response as encode_fetched
@@ -149,7 +151,7 @@ class Standby(Waiting):
         elif isinstance(message, ListOffsetsRequest):
             answer = _offsets(message)
         elif isinstance(message, OffsetForLeaderEpochRequest):
-            answer = _epoch_ends(message)
+            answer = epoch_ends(message, ELSEWHERE)
         elif key in _OWN:
             answer = response_class(key)()
         else:
@@ -171,9 +173,10 @@ def _metadata(
 ) -> MetadataResponse:
     leader = _leader(metadata, request)["node_id"]
     if message.topics is None or (request.version == 0 and not message.topics):
-        topics = [_described(each, leader) for each in metadata.topics.values()]
+        topics = [described(each, leader) for each in metadata.topics.values()]
     else:
-        topics = [_wanted(metadata, each, leader) for each in message.topics]
+        by_id = {each.topic_id: each for each in metadata.topics.values()}
+        topics = [_wanted(metadata, by_id, each, leader) for each in message.topics]
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=number, host=at.host, port=at.port, rack=None) for number, at in brokers
@@ -184,40 +187,18 @@ def _metadata(
     )
 
 
-def _wanted(metadata: Metadata, wanted: MetadataRequestTopic, leader: int) -> MetadataResponseTopic:
+def _wanted(
+    metadata: Metadata, by_id: Mapping[UUID, Topic], wanted: MetadataRequestTopic, leader: int
+) -> MetadataResponseTopic:
     if wanted.name:
         found, unknown = metadata.topics.get(wanted.name), Code.UNKNOWN_TOPIC_OR_PARTITION
     else:
-        by_id = {each.topic_id: each for each in metadata.topics.values()}
         found, unknown = by_id.get(wanted.topic_id) if wanted.topic_id else None, Code.UNKNOWN_TOPIC_ID
     if found is None:  # It may be just made, or the leader would make it: who asks again asks the leader, too.
         return MetadataResponseTopic(
             error_code=unknown, name=wanted.name or "", topic_id=wanted.topic_id, partitions=[]
         )
-    return _described(found, leader)
-
-
-def _described(topic: Topic, leader: int) -> MetadataResponseTopic:
-    code = Code.LEADER_NOT_AVAILABLE if leader == _NOBODY else Code.NONE
-    nodes = [] if leader == _NOBODY else [leader]
-    return MetadataResponseTopic(
-        error_code=Code.NONE,
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.name in INTERNAL,
-        partitions=[
-            MetadataResponsePartition(
-                error_code=code,
-                partition_index=number,
-                leader_id=leader,
-                leader_epoch=-1,  # The leader knows.
-                replica_nodes=nodes,
-                isr_nodes=nodes,
-                offline_replicas=[],
-            )
-            for number in range(topic.partitions)
-        ],
-    )
+    return described(found, leader)
 
 
 def _cluster(metadata: Metadata, request: Request, brokers: list[tuple[int, Address]]) -> DescribeClusterResponse:
@@ -233,10 +214,7 @@ def _cluster(metadata: Metadata, request: Request, brokers: list[tuple[int, Addr
 def _coordinators(metadata: Metadata, message: FindCoordinatorRequest, request: Request) -> FindCoordinatorResponse:
     leader = _leader(metadata, request)
     code = Code.COORDINATOR_NOT_AVAILABLE if leader["node_id"] == _NOBODY else Code.NONE
-    found = {"error_code": code, "error_message": None, **leader}
-    if request.version < 4:
-        return FindCoordinatorResponse(**found)
-    return FindCoordinatorResponse(coordinators=[Coordinator(key=key, **found) for key in message.coordinator_keys])
+    return coordinators(message, request.version, code, **leader)
 
 
 def _fetched(message: fetch.FetchRequest) -> list[FetchedTopic]:
@@ -257,20 +235,6 @@ def _offsets(message: ListOffsetsRequest) -> ListOffsetsResponse:
                 partitions=[
                     ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=ELSEWHERE)
                     for each in topic.partitions
-                ],
-            )
-            for topic in message.topics
-        ]
-    )
-
-
-def _epoch_ends(message: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[
-                    EpochEndOffset(partition=each.partition, error_code=ELSEWHERE) for each in topic.partitions
                 ],
             )
             for topic in message.topics

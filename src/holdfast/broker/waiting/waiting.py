@@ -118,9 +118,9 @@ class Waiting:
         elif isinstance(message, ListOffsetsRequest):
             answer = self._reads.offsets(message, version)
         elif isinstance(message, OffsetForLeaderEpochRequest):
-            answer = _epoch_ends(message)
+            answer = epoch_ends(message)
         elif isinstance(message, FindCoordinatorRequest):
-            answer = _coordinators(message, version)
+            answer = coordinators(message, version, _NOBODY)
         else:
             answer = refused(key, version, _NOBODY, self.why)
         return encode_response(key, version, answer)
@@ -128,7 +128,7 @@ class Waiting:
     def _metadata(self, message: MetadataRequest, request: Request) -> MetadataResponse:
         version = request.version
         if message.topics is None or (version == 0 and not message.topics):
-            topics = [self._described(each) for each in self._copy.topics.values()]
+            topics = [described(each, self._node_id) for each in self._copy.topics.values()]
         else:
             topics = [self._wanted(each, version) for each in message.topics]
         node, (host, port) = self._node_id, request.told
@@ -142,33 +142,11 @@ class Waiting:
     def _wanted(self, wanted: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
         found = self._copy.topics.get(wanted.name) if wanted.name else self._by_id.get(wanted.topic_id or _NO_ID)
         if found is not None:
-            return self._described(found)
+            return described(found, self._node_id)
         # It may be there, and the copy old: that is for the store to say.
         name = wanted.name if version >= _NULL_NAME_FROM else wanted.name or ""
         return MetadataResponseTopic(
             error_code=Code.LEADER_NOT_AVAILABLE, name=name, topic_id=wanted.topic_id, partitions=[]
-        )
-
-    def _described(self, topic: Topic) -> MetadataResponseTopic:
-        node = self._node_id
-        partitions = [
-            MetadataResponsePartition(
-                error_code=Code.NONE,
-                partition_index=number,
-                leader_id=node,
-                leader_epoch=-1,  # Not known.
-                replica_nodes=[node],
-                isr_nodes=[node],
-                offline_replicas=[],
-            )
-            for number in range(topic.partitions)
-        ]
-        return MetadataResponseTopic(
-            error_code=Code.NONE,
-            name=topic.name,
-            topic_id=topic.topic_id,
-            is_internal=topic.name in INTERNAL,
-            partitions=partitions,
         )
 
 
@@ -196,24 +174,52 @@ def produced(message: produce.ProduceRequest, code: Code = NOT_NOW) -> list[Prod
     ]
 
 
-def _epoch_ends(message: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """A connection that is closed would take the fetches behind it along."""
+def described(topic: Topic, leader: int) -> MetadataResponseTopic:
+    """A topic, all of whose partitions this broker leads; -1: nobody does."""
+    is_led = leader >= 0
+    nodes = [leader] if is_led else []
+    partitions = [
+        MetadataResponsePartition(
+            error_code=Code.NONE if is_led else Code.LEADER_NOT_AVAILABLE,
+            partition_index=number,
+            leader_id=leader,
+            leader_epoch=-1,  # Not known here.
+            replica_nodes=nodes,
+            isr_nodes=nodes,
+            offline_replicas=[],
+        )
+        for number in range(topic.partitions)
+    ]
+    return MetadataResponseTopic(
+        error_code=Code.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL,
+        partitions=partitions,
+    )
+
+
+def epoch_ends(message: OffsetForLeaderEpochRequest, code: Code = NOT_NOW) -> OffsetForLeaderEpochResponse:
+    """A refusal of all of it: a connection that is closed would take the fetches behind it along."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=[EpochEndOffset(partition=each.partition, error_code=NOT_NOW) for each in topic.partitions],
+                partitions=[EpochEndOffset(partition=each.partition, error_code=code) for each in topic.partitions],
             )
             for topic in message.topics
         ]
     )
 
 
-def _coordinators(message: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
-    nobody: dict[str, Any] = {"error_code": _NOBODY, "error_message": None, "node_id": -1, "host": "", "port": -1}
+def coordinators(
+    message: FindCoordinatorRequest, version: int, code: Code, node_id: int = -1, host: str = "", port: int = -1
+) -> FindCoordinatorResponse:
+    """One answer for all that are asked for: the same broker, or why there is none."""
+    found: dict[str, Any] = {"error_code": code, "error_message": None, "node_id": node_id, "host": host, "port": port}
     if version < 4:
-        return FindCoordinatorResponse(**nobody)
-    return FindCoordinatorResponse(coordinators=[Coordinator(key=key, **nobody) for key in message.coordinator_keys])
+        return FindCoordinatorResponse(**found)
+    return FindCoordinatorResponse(coordinators=[Coordinator(key=key, **found) for key in message.coordinator_keys])
 
 
 def refused(key: Key, version: int, code: Code, why: str) -> Message:
