@@ -13,27 +13,13 @@ from holdfast.errors import nearest
 from holdfast.record.layout import Codec
 from holdfast.spark.sink.errors import BadSinkOption
 from holdfast.spark.source.options import KNOWN as OF_SOURCE
-from holdfast.spark.source.options import is_needless
+from holdfast.spark.source.options import OF_SINK, is_needless
 
 log = logging.getLogger(__name__)
 
 _STORE = "store."
 _KAFKA = "kafka."
-_KNOWN = (
-    "topic",
-    *(f"{_KAFKA}{word}" for word in WORDS),
-    "kafka.compression.type",
-    "kafka.transaction.timeout.ms",
-    "path",
-    "staging",
-    "sinkId",
-    "jobId",
-    "includeTimestamp",
-    "valueFormat",
-    "createTopics",
-    "maxCommitBytes",
-    "stagingGraceHours",
-)
+_KNOWN = (*OF_SINK, "path", *(f"{_KAFKA}{word}" for word in WORDS))
 _SPARKS_OWN = ("checkpointlocation", "queryname", "outputmode", "includeheaders")  # Meant for Spark, or always so here.
 
 _TIMEOUT_MS = 300_000

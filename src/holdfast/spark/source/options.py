@@ -48,8 +48,6 @@ KNOWN = (
     *(f"{KAFKA_PREFIX}{word}" for word in WORDS),
     "kafka.isolation.level",
 )
-# Of Spark's own Kafka source: how its consumers in executors are kept and asked. Nothing here is like it, so they are
-# taken, and one line says that they do nothing.
 PROTECTING = ("kafka.security.", "kafka.sasl.", "kafka.ssl.")  # A slip in one of these is an error.
 # Of the sink: a view in SQL has one set of options, and is read and written.
 OF_SINK = (
@@ -65,6 +63,8 @@ OF_SINK = (
     "kafka.compression.type",
     "kafka.transaction.timeout.ms",
 )
+# Of Spark's own Kafka source: how its consumers in executors are kept and asked. Nothing here is like it, so they are
+# taken, and one line says that they do nothing.
 NEEDLESS = (
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
