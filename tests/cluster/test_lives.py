@@ -5,31 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.cluster.test_version_log import Store as VersionStore
 
 from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, TooManyBrokers
 from holdfast.cluster.lease import BeatWatch, Lease, read_lease
 from holdfast.cluster.lives import LIVES_MAX, NOBODY, BrokerLife, Lives, end, join, lead
-from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.cluster.settings import ClusterSettings
 from holdfast.io.address import Address
-from holdfast.io.chance import SeededChance
-from holdfast.io.clock import ManualClock
-from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
-from holdfast.io.versions import FULL_EVERY, VersionRetries
+from holdfast.io.versions import FULL_EVERY
 
 
-class Store:
+class Store(VersionStore):
     """One store, and brokers that look at it."""
-
-    def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.objects = MemoryObjects(MemoryBucket(), clock=self.clock)
-        self._count = 0
-
-    def log(self) -> MetadataLog:
-        self._count += 1
-        patience = VersionRetries(self.clock, SeededChance(self._count), self.clock.advance)
-        return MetadataLog(self.objects, "c", "w", patience, str(self._count))
 
     def join(self, broker: int) -> BrokerLife:
         step = join(

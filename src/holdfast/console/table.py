@@ -20,6 +20,7 @@ from holdfast.console.routes import PageRight, Route
 
 SURVEY: Final = "the sums of the survey, kept for a second"
 LIST: Final = {"filter": "a part of the name", "start": "the first row"}
+EACH: Final = "some microseconds for each partition"
 CHEAP: Final = "nothing worth mentioning"
 
 ROUTES: Final = (
@@ -43,7 +44,7 @@ ROUTES: Final = (
         topic,
         PageRight.DESCRIBE_TOPIC,
         "Topic: the marks of 100 partitions, undecided transactions, retention's edge.",
-        "some microseconds for each partition",
+        EACH,
         {"start": "the first partition"},
     ),
     Route(
@@ -156,7 +157,7 @@ ROUTES: Final = (
         proof,
         PageRight.CLUSTER,
         "Proof: what is known to be damaged, not served or not readable.",
-        "some microseconds for each partition",
+        EACH,
     ),
     Route(
         "/proof/reports",
@@ -193,5 +194,5 @@ ROUTES: Final = (
         "?user=User:x&operation=READ&kind=TOPIC&name=orders",
         is_scan=True,
     ),
-    Route("/wal", wal, PageRight.CLUSTER, "Write-ahead log: rounds, fsyncs, what keeps it, what a start reads.", CHEAP),
+    Route("/wal", wal, PageRight.CLUSTER, "Write-ahead log: rounds, fsyncs, what keeps it, what a start reads.", EACH),
 )

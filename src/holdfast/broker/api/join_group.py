@@ -7,14 +7,13 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import READ_GROUP
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.errors import MemberIdRequired
-from holdfast.coordinator.group.requests import JoinRequest, Protocol
+from holdfast.coordinator.group.requests import REASON_MAX, JoinRequest, Protocol
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 _ID_FIRST = 4  # From this version on a new member gets an id, and joins again with it.
 _NULL_NAME_FROM = 7  # From this version on a protocol may have no name.
-_REASON_MAX = 200  # Characters.
 _SKIPS_FROM = 9  # From this version on a leader can be told not to assign.
 
 
@@ -30,7 +29,7 @@ async def handle(context: BrokerContext, message: JoinGroupRequest, request: Req
         client_host=f"/{request.client_host}",
         needs_known_id=request.version >= _ID_FIRST,
         can_skip_assignment=request.version >= _SKIPS_FROM,
-        reason=(message.reason or "")[:_REASON_MAX],
+        reason=(message.reason or "")[:REASON_MAX],
     )
     try:
         request.rights.need(READ_GROUP, message.group_id)

@@ -7,13 +7,12 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import READ_GROUP
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
-from holdfast.coordinator.group.requests import Leaving
+from holdfast.coordinator.group.requests import REASON_MAX, Leaving
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _MANY_FROM = 3
-_REASON_MAX = 200  # Characters.
 
 
 async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
@@ -24,7 +23,7 @@ async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Re
     else:
         members = request.pace.through(message.members)
         leaving = [
-            Leaving(each.member_id, each.group_instance_id, (each.reason or "")[:_REASON_MAX]) async for each in members
+            Leaving(each.member_id, each.group_instance_id, (each.reason or "")[:REASON_MAX]) async for each in members
         ]
     codes: list[Code] = []
     for some in pieces_of(leaving):

@@ -118,3 +118,11 @@ async def led(
     count = sum(len(each.logs) for each in found.context.topics.all())
     log.info("broker %d leads %d partitions, after %.1f s", broker.node_id, count, took_s, extra={"facts": facts})
     return Led(found, server, over)
+
+
+def leader_of(member: Member) -> str:
+    """Who leads, for people who look at the console of another."""
+    found = member.metadata.lives.leading
+    if found is None:
+        return "Nobody leads now."
+    return f"Broker {found.broker} leads, Kafka clients at {', '.join(map(str, found.listeners.values()))}."

@@ -249,14 +249,14 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         over: asyncio.Future[Fenced] | None = None
         member: Member | None = None
         if settings.cluster.member:
-            from holdfast.cli.serve.cluster import joined, led
+            from holdfast.cli.serve.cluster import joined, leader_of, led
 
             store, node_id = _impatient_store(settings), settings.broker.node_id
             joining = joined(around, store, settings.cluster, node_id, place)
             member = await stack.enter_async_context(joining)
             served.set()
             if console:
-                console.tell_standing_by(settings.broker.node_id, lambda: _leader(member))
+                console.tell_standing_by(settings.broker.node_id, lambda: leader_of(member))
             leader = await led(stack, around, everything, place, member, stop)
             if leader is None:
                 return
@@ -295,14 +295,6 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     if failure is not None:
         raise failure  # It had stopped by itself, or its log failed on the way out: not a clean stop.
     tell_stopped(partitions)
-
-
-def _leader(member: Member) -> str:
-    """Who leads, for people who look at the console of another."""
-    found = member.metadata.lives.leading
-    if found is None:
-        return "Nobody leads now."
-    return f"Broker {found.broker} leads, Kafka clients at {', '.join(map(str, found.listeners.values()))}."
 
 
 def _listeners(settings: config.Settings) -> list[OpenListener]:

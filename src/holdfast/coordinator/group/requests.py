@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+REASON_MAX = 200  # Characters of what a client gives as its reason.
+
 
 class Protocol(NamedTuple):
     """One way to assign partitions that a member knows, and what it has to say for it."""
