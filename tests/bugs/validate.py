@@ -7,6 +7,7 @@ from tests.bugs.bug import Bug, Edit
 WIRE = "tests/broker/test_validation.py"
 RECORDS = "tests/record/test_validate.py"
 PROMISES = "tests/log/test_topic_promises.py"
+NATIVE = "tests/native/test_one_batch.py"
 OLD_DATA = "test_unreadable.py"
 CONFIGS = "tests/broker/test_config_promises.py"
 
@@ -19,10 +20,44 @@ BUGS = [
     bug(
         "records are not looked at before they are acknowledged",
         "broker/api/produce.py",
-        "            records = validator.quick(header, batch) if partition.settings.validates_records else None\n"
         "            if records is None and partition.settings.validates_records:\n",
-        "            records = None\n            if False:\n",
+        "            if False:\n",
         WIRE + "::test_a_batch_that_counts_wrongly_is_refused",
+    ),
+    bug(
+        "machine code takes a batch whose crc is wrong",
+        "native/source/produce.c",
+        "    return crc32c_of(batch + ATTRIBUTES_AT, (size_t)(size - ATTRIBUTES_AT), 0) == big32(batch + CRC_AT);\n",
+        "    return crc32c_of(batch, 1, 0) != 0;\n",
+        NATIVE + "::test_a_request_with_a_wrong_crc_is_left_to_python",
+    ),
+    bug(
+        "machine code takes a record that leaves bytes over",
+        "native/source/check.c",
+        "        if (at < limit)\n",
+        "        if (0)\n",
+        NATIVE + "::test_it_takes_nothing_that_python_refuses",
+    ),
+    bug(
+        "machine code counts offsets of records wrongly",
+        "native/source/check.c",
+        "        if (offset_delta != index)\n",
+        "        if (offset_delta < 0)\n",
+        NATIVE + "::test_it_takes_nothing_that_python_refuses",
+    ),
+    bug(
+        "machine code believes what a request says of its batch's size",
+        "native/source/produce.c",
+        "        return one->batch_size >= 0 && one->batch + one->batch_size == size;\n",
+        "        return one->batch_size >= 0;\n",
+        "tests/native/test_sanitized.py",
+    ),
+    bug(
+        "machine code takes what follows a request for nothing",
+        "native/source/produce.c",
+        "    return tags[0] == 0 && tags[1] == 0 && tags[2] == 0;\n",
+        "    return tags != NULL;\n",
+        NATIVE + "::test_everything_else_is_left_to_python",
     ),
     bug(
         "a bomb is followed to its end",
@@ -36,7 +71,7 @@ BUGS = [
         "record/loops/read_loops.py",
         "        if offset_delta != index:\n",
         "        if offset_delta < index:\n",
-        RECORDS + "::test_what_readers_refuse_is_refused",
+        "tests/native/test_record_loops.py::test_what_is_malformed_is_found_at_the_same_place",
     ),
     bug(
         "numbers of more bytes than clients read are taken",

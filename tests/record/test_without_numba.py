@@ -1,7 +1,8 @@
-"""The loops give the same answers where numba is not installed and Python runs them."""
+"""The loops give the same answers where they were not built from C: then numba compiles them, or Python runs them."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import subprocess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from holdfast.io.chance import SeededChance
+from holdfast.native import ADVICE, VARIABLE
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.columnar.decode import decode
@@ -26,10 +28,9 @@ from holdfast.segment.times import record_times
 
 _WITHOUT = """
 import pickle, sys
-sys.modules["numba"] = None
 from tests.record.test_without_numba import answers
-from holdfast.record.compiled import IS_NATIVE
-sys.stdout.buffer.write(pickle.dumps((IS_NATIVE, answers(int(sys.argv[1])))))
+from holdfast.record.compiled import BY_NUMBA
+sys.stdout.buffer.write(pickle.dumps((BY_NUMBA, answers(int(sys.argv[1])))))
 """
 
 
@@ -63,11 +64,14 @@ def answers(seed: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_python_runs_the_same_loops_to_the_same_answers(seed: int) -> None:
-    done = subprocess.run([sys.executable, "-c", _WITHOUT, str(seed)], capture_output=True)
+@pytest.mark.parametrize(("seed", "way"), [(0, "off"), (1, "off"), (2, "off"), (3, "numba")])
+def test_the_same_loops_come_to_the_same_answers_without_c(seed: int, way: str) -> None:
+    asked = [sys.executable, "-c", _WITHOUT, str(seed)]
+    done = subprocess.run(asked, env={**os.environ, VARIABLE: way}, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
-    assert done.stderr == b""  # Nothing of numbers that go round.
-    is_native, theirs = pickle.loads(done.stdout)
-    assert not is_native
+    said = done.stderr.decode().splitlines()
+    assert len(said) == (way == "off")  # One sentence of what is slow, and nothing of numbers that go round.
+    assert all(ADVICE in each for each in said)
+    by_numba, theirs = pickle.loads(done.stdout)
+    assert by_numba == (way == "numba")
     assert theirs == answers(seed)

@@ -7,7 +7,7 @@ import pytest
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound, StoreFailed
 from holdfast.segment.cached.blocks import BlockCache
-from holdfast.segment.cached.read import SegmentReader
+from holdfast.segment.cached.read import KeptReader, SegmentReader
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.manifest.changes import Append, RaiseLogStart, Replace
@@ -265,3 +265,15 @@ class TestNotFound:
         """S7: a manifest older than the segment cannot excuse its absence."""
         with pytest.raises(SegmentLost):
             judge(make_info(25, 35), log.manifest)
+
+
+def test_the_first_header_is_known_where_it_is_in_memory(store, stored, batches):
+    """V6: whoever only looks reads nothing, counts nothing, and keeps nothing in memory."""
+    info = stored(batches)
+    cache = BlockCache(store, 1024 * 1024, block_size=1024)
+    kept = KeptReader(cache.kept, cache.ahead)
+    assert (kept.first_header(info), store.requests) == (None, [])
+    SegmentReader(cache).read(info, 0, 100)
+    counted = cache.counters()
+    header = kept.first_header(info)
+    assert (header.base_offset, header.record_count, cache.counters()) == (0, 1, counted)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from crc32c import crc32c
 
+from holdfast.native import kernels
 from holdfast.record.errors import (
     ControlRefused,
     InvalidBatch,
@@ -69,13 +70,6 @@ class BatchHeader(NamedTuple):
     def end_offset(self) -> int:
         """The offset after the batch's last one."""
         return self.base_offset + self.last_offset_delta + 1
-
-    def placed(self, base_offset: int, leader_epoch: int, max_timestamp: int) -> BatchHeader:
-        """The same of a batch that has got its place in a log."""
-        _, size, _, magic, crc, attributes, last, base_timestamp, _, *producer = self
-        fixed = (base_offset, size, leader_epoch, magic, crc, attributes, last, base_timestamp, max_timestamp)
-        header: BatchHeader = _new_header((*fixed, *producer))
-        return header
 
     @property
     def codec(self) -> int:
@@ -212,6 +206,20 @@ def stamp(batch: memoryview, base_offset: int, leader_epoch: int) -> None:
     """Give a batch its place in the log. In place: both numbers lie outside the crc."""
     _pack_offset(batch, 0, base_offset)
     _pack_epoch(batch, LEADER_EPOCH_AT, leader_epoch)
+
+
+def place_in_python(
+    batch: memoryview, header: BatchHeader, base_offset: int, leader_epoch: int, max_timestamp: int
+) -> BatchHeader:
+    """`stamp`, and the header that the batch has then."""
+    stamp(batch, base_offset, leader_epoch)
+    _, size, _, magic, crc, attributes, last, base_timestamp, _, *producer = header
+    fixed = (base_offset, size, leader_epoch, magic, crc, attributes, last, base_timestamp, max_timestamp)
+    placed: BatchHeader = _new_header((*fixed, *producer))
+    return placed
+
+
+place = place_in_python if kernels is None else cast("Callable[..., BatchHeader]", kernels.place)  # For every append.
 
 
 def stamp_log_append_time(batch: memoryview, timestamp_ms: int) -> None:

@@ -23,7 +23,7 @@ def retain(
     Offsets, timestamps, producer fields and codec stay, and so do base and last offset: the batch covers the same
     offsets as before, of which some, or all, now hold no record.
     """
-    from holdfast.record.loops import read_loops as loops  # Here, because numba takes half a second to import.
+    from holdfast.record.loops import read_loops as loops  # Here: without C it loads numba.
 
     with stored(place):
         header = read_header(batch)

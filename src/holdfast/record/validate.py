@@ -1,9 +1,10 @@
 """Look into the records of a client's batch before it is acknowledged: what no consumer could read is never stored.
 
-Two ways, with the same rules. A few records are looked at in Python, which needs nothing to be loaded. Many are looked
-at by a loop of machine code (`read_loops.check`): numba takes 100 MiB and half a second to load, so a broker that gets
-no large batches never does, and one that gets the first one loads it in a thread. Where numba is not installed, Python
-looks at many as well, in a thread: about 2 µs a record instead of 0.02, while the event loop gets its turn every 5 ms.
+Machine code does it (`read_loops.check`), from C. Where that was not built, a few records are looked at in Python, by
+the same rules, and many by the same loop from numba: it takes 100 MiB and half a second to load, so a broker that gets
+no large batches never does, and one that gets the first one loads it in a thread. Where numba is not installed either,
+Python looks at many as well, in a thread: about 2 µs a record instead of 0.02, while the event loop gets its turn every
+5 ms.
 
 What is compressed is decompressed only as far as it may go. `Validator.quick` does what is done within a millisecond;
 everything else is for `validate`, in a thread.
@@ -18,6 +19,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from holdfast.native import kernels
 from holdfast.record.batch import BatchHeader
 from holdfast.record.codec import TargetFull, decompress, decompress_into
 from holdfast.record.columnar.spans import FINDINGS, RECORD_SIZE_MIN
@@ -27,7 +29,7 @@ from holdfast.record.varint import read_number
 
 EXPANDED_SIZE_MAX: Final = 128 << 20  # Bytes of one batch's records.
 
-_FEW: Final = 8  # Records: in Python about 2 µs each.
+_FEW: Final = 8  # Records that Python looks at on the loop: about 2 µs each.
 _QUICK_SIZE: Final = 1 << 20  # Bytes of records that machine code looks at without a thread.
 _QUICK_PACKED_SIZE: Final = 128 << 10  # Compressed ones,
 _SCRATCH_SIZE: Final = 256 << 10  # and what they may expand to: less than a millisecond for every codec.
@@ -115,12 +117,14 @@ class _Native(NamedTuple):
     expand_lz4: Callable[[int, int, int, int], int]
 
 
-_native: _Native | None = None  # Once they have run.
+def _native_loops() -> _Native:
+    from holdfast.record.loops import lz4_loops, read_loops
+
+    assert read_loops.FINE == _FINE
+    return _Native(read_loops.check, read_loops.check_at_once, lz4_loops.expand_frame)
 
 
-def is_native() -> bool:
-    """Whether the machine code is loaded."""
-    return _native is not None
+_native: _Native | None = None if kernels is None else _native_loops()  # Those of numba once they have run.
 
 
 def is_slow(batches: memoryview) -> bool:
@@ -129,7 +133,7 @@ def is_slow(batches: memoryview) -> bool:
         return False
     if len(batches) > (_QUICK_PACKED_SIZE if batches[ATTRIBUTES_AT + 1] & CODEC_MASK else _QUICK_SIZE):
         return True
-    return not is_native() and int.from_bytes(batches[HEADER_SIZE - 4 : HEADER_SIZE], "big") > _FEW
+    return _native is None and int.from_bytes(batches[HEADER_SIZE - 4 : HEADER_SIZE], "big") > _FEW
 
 
 def validate(header: BatchHeader, batch: memoryview, expanded_size_max: int = EXPANDED_SIZE_MAX) -> Records:
@@ -177,16 +181,13 @@ def _check_natively(header: BatchHeader, check: _Check, address: int, size: int)
 
 
 def _load() -> _Native | None:
-    """None where numba is not installed."""
+    """Those of numba; None where it is not installed."""
     global _native
-    from holdfast.record.compiled import IS_NATIVE
+    from holdfast.record.compiled import BY_NUMBA
 
-    if not IS_NATIVE:
+    if not BY_NUMBA:
         return None
-    from holdfast.record.loops import lz4_loops, read_loops
-
-    assert read_loops.FINE == _FINE
-    loops = _Native(read_loops.check, read_loops.check_at_once, lz4_loops.expand_frame)
+    loops = _native_loops()
     loops.check_at_once(0, 0, 0)  # The first call is what takes its time.
     loops.expand_lz4(0, 0, 0, 0)
     _native = loops

@@ -23,7 +23,7 @@ from holdfast.record.layout import Codec
 from holdfast.segment.manifest.info import NO_TIMESTAMP, RecordTimes
 from holdfast.types import Buffer
 
-SIZE_MIN = 1024 * 1024  # Below this numba is not worth loading, nor is the segment worth leaving out.
+SIZE_MIN = 1024 * 1024  # Below this a segment is not worth leaving out.
 BATCH_COUNT_MAX = 8 * 1024  # Tiny batches cost Python time each, which the event loop would wait for.
 EXPANDED_MAX = 512 * 1024 * 1024  # Bytes out of all batches of a flush, which has about half a second for them.
 BATCH_EXPANDED_MAX = 32 * 1024 * 1024  # Bytes out of one batch: they are in memory for a moment.
@@ -95,7 +95,7 @@ def _groups(buffers: Iterable[Buffer], *, thorough: bool) -> Iterator[Spans]:
 
 
 def _bounds(spans: Spans) -> _Bounds | None:
-    from holdfast.segment.time_loops import delta_bounds  # Here, because numba takes half a second to import.
+    from holdfast.segment.time_loops import delta_bounds  # Here: without C it loads numba.
 
     address, size, count, _, _, base, scale = spans.table().T.copy()
     lowest, highest = np.empty_like(base), np.empty_like(base)

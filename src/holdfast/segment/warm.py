@@ -1,4 +1,4 @@
-"""Compile the loops over keys and times once, so that later processes find them: `python -m holdfast.segment.warm`."""
+"""Compile the loops over keys and times where numba does it, so that later processes find them."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Decoder:
         return bool(found)
 
     def _decode(self, spans: Spans) -> Columns:
-        from holdfast.record.loops import read_loops as loops  # Here, because numba takes half a second to import.
+        from holdfast.record.loops import read_loops as loops  # Here: without C it loads numba.
 
         depth = (Column.ALL if self.whole else self.columns).value.bit_length()  # How far to look into each record.
         count = spans.record_count

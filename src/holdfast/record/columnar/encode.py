@@ -33,7 +33,7 @@ def encode(
     Without an envelope the batch starts at its first row's offset. A last offset delta, for a batch whose last records
     are gone, is kept; otherwise it is the last row's. Columns that were not decoded become null.
     """
-    from holdfast.record.loops import write_loops as loops  # Here, because numba takes half a second to import.
+    from holdfast.record.loops import write_loops as loops  # Here: without C it loads numba.
 
     chosen = _numbers(rows, len(columns))
     if not len(chosen):

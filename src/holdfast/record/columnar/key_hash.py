@@ -20,7 +20,7 @@ def partitions_of(keys: Binary, count: int | Numbers) -> Numbers:
 
     An empty key is a key.
     """
-    from holdfast.record.loops.hash_loops import hash_keys  # Here, because numba takes half a second to import.
+    from holdfast.record.loops.hash_loops import hash_keys  # Here: without C it loads numba.
 
     at, sizes = locate(keys, np.arange(len(keys)))
     hashed: NDArray[Any] = np.empty(len(keys), np.uint32)

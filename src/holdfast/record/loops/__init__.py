@@ -1,1 +1,1 @@
-"""The loops over records, as machine code. Each is imported only when there is something to do."""
+"""The loops over records, as machine code: from C, or by `record.compiled` in another way."""

@@ -1,4 +1,4 @@
-"""The loop that hashes keys, as machine code. Imported only when needed."""
+"""The loop that hashes keys, as machine code."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""Bytes by address, for the loops: read one, write one, copy some. Whoever calls has checked; nobody does here."""
+"""Bytes by address, for loops that are not in C: read one, write one, copy some.
+
+Whoever calls has checked; nobody does here.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
-from holdfast.record.compiled import IS_NATIVE
+from holdfast.record.compiled import BY_NUMBA
 
 byte_at: Any  # (address) -> the byte there
 put_byte: Any  # (address, byte)
@@ -26,7 +29,7 @@ def _copy(target: int, source: int, size: int) -> None:
     ctypes.memmove(int(target), int(source), int(size))
 
 
-if IS_NATIVE:
+if BY_NUMBA:
     from holdfast.record.loops.native_memory import byte_at, copy, copy_8, copy_16, put_byte
 else:
     byte_at, put_byte, copy = _byte_at, _put_byte, _copy

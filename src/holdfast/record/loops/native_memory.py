@@ -1,4 +1,4 @@
-"""Bytes by address, inside compiled loops: what `memory` offers, as machine code.
+"""Bytes by address, inside loops that numba compiles: what `memory` offers, as machine code.
 
 They end up inside the machine code of loops in other files, whose cache on disk does not notice changes of this file:
 give a function that changes a new name.

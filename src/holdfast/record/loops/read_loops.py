@@ -1,9 +1,10 @@
-"""The loops that look into records, as machine code. Imported only when there is something to decode.
+"""The loops that look into records, as machine code.
 
 Records are read by address, so that batches lying in many buffers are walked in one call. A byte is read only after
 it was found to lie inside its record, and a record only inside its batch. Whoever calls keeps the buffers alive.
 
-What one loop calls stands in the same file: numba's cache on disk notices only changes of a loop's own file.
+`native/source/read_loops.c` has them in C. What one loop calls stands in the same file: numba's cache on disk notices
+only changes of a loop's own file.
 """
 
 from __future__ import annotations

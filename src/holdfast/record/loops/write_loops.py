@@ -1,4 +1,4 @@
-"""The loops that encode records, as machine code: first the size of each, then the bytes. Imported only when needed.
+"""The loops that encode records, as machine code: first the size of each, then the bytes.
 
 Keys and values come as address and size, -1 for null, so that it does not matter where they lie. Headers come as the
 range of each record's own, in arrays of all headers.

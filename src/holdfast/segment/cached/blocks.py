@@ -123,6 +123,11 @@ class KeptBlocks:
         """Whether it is here; nothing is counted."""
         return self._shelf.has((name, _TAIL))
 
+    def start_of(self, name: str, size: int) -> bytes | None:
+        """A segment's first bytes, if they are here; nothing is counted."""
+        block = self._shelf.glance((name, 0))
+        return None if block is None else bytes(block[:size])
+
     def block(self, name: str, size: int, number: int) -> tuple[memoryview, bool]:  # noqa: ARG002
         """One block, which is here, or NotKept."""
         block = self._shelf.peek((name, number))

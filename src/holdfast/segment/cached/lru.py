@@ -59,6 +59,12 @@ class SingleFlightLru(Generic[Key, Value]):
             self._counters.hits += 1
             return self._kept[key][0]
 
+    def glance(self, key: Key) -> Value | None:
+        """The same, for who only looks: nothing is counted, and it is kept no longer for it."""
+        with self._changed:
+            found = self._kept.get(key)
+            return None if found is None else found[0]
+
     def drop(self, key: Key) -> None:
         """Let a value go that has turned out to be wrong. One that is on its way is not touched."""
         with self._changed:

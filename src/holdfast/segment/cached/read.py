@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.record.batch import BatchHeader, read_header, split
+from holdfast.record.errors import InvalidBatch
 from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
 from holdfast.record.layout import LENGTH_END
 from holdfast.segment.cached.ahead import ReadAhead
 from holdfast.segment.cached.blocks import BlockCache, KeptBlocks, NotKept, Window
 from holdfast.segment.errors import Damaged
+from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.index import Interval, Segment, check_interval, open_tail
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.types import Offset
@@ -87,6 +89,16 @@ class KeptReader:
         except NotKept:
             return None
         return found if found.damage is None else None
+
+    def first_header(self, info: SegmentInfo) -> BatchHeader | None:
+        """That of the first batch, not held against any crc; None if it is not in memory, or there is none."""
+        start = self.kept.start_of(info.name, HEADER_SIZE + BATCH_HEADER_SIZE)
+        if start is None or not info.record_count:
+            return None
+        try:
+            return read_header(start, HEADER_SIZE)
+        except InvalidBatch:
+            return None
 
 
 @dataclass(frozen=True)
