@@ -37,7 +37,8 @@ def raw_limit(figures: Figures, size: int, suffix: str = "") -> Series:
 
 
 def aims(figures: Figures) -> list[Aim]:
-    return [*_flush_aims(figures), *_bulk_aims(figures), *_replay_aims(figures), _memory_aim(figures)]
+    bulk = [*_bulk_aims(figures), *_face_aims(figures), *_replay_aims(figures)]
+    return [*_flush_aims(figures), *bulk, _memory_aim(figures)]
 
 
 def _flush_aims(figures: Figures) -> list[Aim]:
@@ -60,11 +61,24 @@ def _bulk_aims(figures: Figures) -> list[Aim]:
     return [Aim("1,000 per flush, 1024 B ÷ raft-log", 0.8, spread(ratio(ours, peer)))]
 
 
+def _face_aims(figures: Figures) -> list[Aim]:
+    faces = [
+        ("1,000 per flush, append_one 1,000 times", "ours.one_by_one", "peer.single"),
+        ("read from cache in blocks", "ours.read_cache_blocks", "peer.read_cache"),
+        ("read from disk in blocks, after append_one", "ours.read_disk_blocks_one", "peer.read_disk"),
+    ]
+    return [
+        Aim(f"{title}, {size} B ÷ raft-log", 0.5, spread(ratio(figures.series(ours, size), figures.series(peer, size))))
+        for title, ours, peer in faces
+        for size in SIZES
+    ]
+
+
 def _replay_aims(figures: Figures) -> list[Aim]:
     found = []
     for size in SIZES:
         peer = figures.series("peer.replay", size)
-        for kind, text in (("batch", "1,000 per append"), ("single", "one per append")):
+        for kind, text in (("batch", "1,000 per append"), ("one", "append_one")):
             ours = figures.series(f"ours.replay_{kind}", size)
             found.append(Aim(f"replay {size} B, {text} ÷ raft-log", 0.5, spread(ratio(ours, peer))))
     return found

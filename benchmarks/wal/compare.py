@@ -77,7 +77,15 @@ class _Command:
         self._programs["peer"] = [str(peer_program)]
 
     def __call__(self, step: Step, place: Path, turns: int) -> list[str]:
-        values = {**plan.LIMITS, "wait_us": 0, "turns": turns, "size": step.size, "dir": place, **step.arguments}
+        values = {
+            **plan.LIMITS,
+            **plan.SHARED,
+            "wait_us": 0,
+            "turns": turns,
+            "size": step.size,
+            "dir": place,
+            **step.arguments,
+        }
         return [*self._programs[step.program], step.workload, *(f"{key}={value}" for key, value in values.items())]
 
 
@@ -93,13 +101,17 @@ def show(run: Run, stem: Path | None) -> int:
 
 def profile(workload: str, size: int, directory: Path) -> int:
     """One workload under the profiler; those that read get a directory written by another process first."""
-    values = plan.LIMITS | {
-        "size": size,
-        "dir": directory / "profiled",
-        "seconds": 2.0,
-        "turns": 1,
-        "batch": plan.BATCH,
-    }
+    values = (
+        plan.LIMITS
+        | plan.SHARED
+        | {
+            "size": size,
+            "dir": directory / "profiled",
+            "seconds": 2.0,
+            "turns": 1,
+            "batch": plan.BATCH,
+        }
+    )
     values |= {"entries": plan.FULL.entries.get(size, 100_000), "appenders": plan.APPENDERS}
     given = [f"{key}={value}" for key, value in values.items()]
     name, _, written_by = workload.partition("_after_")

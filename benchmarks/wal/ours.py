@@ -13,11 +13,14 @@ WORKLOADS: dict[str, Callable[[Arguments], Report]] = {
     "each_async": ours_async.each_async,
     "batch": ours_write.batch,
     "single": ours_write.single,
+    "one_by_one": ours_write.one_by_one,
     "steady": ours_write.steady,
     "appenders": ours_async.appenders,
     "replay": ours_read.replay,
     "read_cache": ours_read.from_cache,
+    "read_cache_blocks": ours_read.blocks_from_cache,
     "read_disk": ours_read.from_disk,
+    "read_disk_blocks": ours_read.blocks_from_disk,
     "memory": ours_write.memory,
 }
 

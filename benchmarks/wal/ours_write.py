@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 
 from benchmarks.workload import (
     PURGE_EVERY,
@@ -27,6 +28,7 @@ def settings_of(arguments: Arguments) -> WalSettings:
         chunk_entries_max=arguments.number("chunk_entries"),
         cache_size_max=arguments.number("cache_size"),
         cache_entries_max=arguments.number("cache_entries"),
+        shared_frame_size_max=arguments.number("shared_frame_size"),
     )
 
 
@@ -73,14 +75,23 @@ def batch(arguments: Arguments) -> Report:
 
 def single(arguments: Arguments) -> Report:
     """As `batch`, with one `append` for each entry."""
+    return _singly(arguments, lambda wal: wal.append)
+
+
+def one_by_one(arguments: Arguments) -> Report:
+    """As `single`, through the face that is for it: small entries share a frame until somebody flushes."""
+    return _singly(arguments, lambda wal: wal.append_one)
+
+
+def _singly(arguments: Arguments, face: Callable[[Wal], Callable[[LogId, tuple[bytes]], object]]) -> Report:
     payloads = Payloads(arguments.number("size"))
     wal = open_log(arguments)
-    report = Report()
+    append, report = face(wal), Report()
     for indexes in arguments.batches():
         round_ = payloads.of(indexes)
         start = time.perf_counter()
         for index, payload in zip(indexes, round_, strict=True):
-            wal.append(LogId(EPOCH, index), [payload])
+            append(LogId(EPOCH, index), (payload,))
         wal.sync()
         report.add(len(round_), start)
     wal.close()

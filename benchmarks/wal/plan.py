@@ -14,6 +14,8 @@ APPENDERS = 64
 
 # Both logs get the same limits. Those for a steady state and for memory are small.
 LIMITS = {"chunk_size": 64 * MIB, "chunk_entries": 1 << 20, "cache_size": 64 * MIB, "cache_entries": 1 << 17}
+SHARED = {"shared_frame_size": 4096}  # Ours alone, as it comes …
+WIDELY_SHARED = {"shared_frame_size": 64 << 10}  # … and for whoever reads entries by the thousand.
 STEADY = {"chunk_size": 8 * MIB, "cache_size": 8 * MIB}
 SMALL = {"chunk_size": 16 * MIB, "cache_size": 16 * MIB}
 MEMORY_ALLOWANCE = 16 * MIB  # For the index, the frames in flight and the allocator, on top of cache and open chunk.
@@ -89,6 +91,8 @@ def _thousand(size: int, scale: Scale) -> list[Step]:
         Step("raw.rust.growing_1000", "peer", "raw", size, arguments=raw | {"file": "growing"}),
         Step("peer.single", "peer", "single", size, arguments=counted),
         Step("ours.single", "ours", "single", size, keep="ours-single", arguments=counted),
+        Step("ours.one_by_one", "ours", "one_by_one", size, keep="ours-one", arguments=counted),
+        Step("ours.one_by_one_64k", "ours", "one_by_one", size, arguments=counted | WIDELY_SHARED),
         Step("peer.batch", "peer", "batch", size, keep="peer-batch", arguments=counted),
         Step("ours.batch", "ours", "batch", size, keep="ours-batch", arguments=counted),
         Step("raw.rust.written_1000", "peer", "raw", size, arguments=raw | {"file": "written"}),
@@ -98,6 +102,7 @@ def _thousand(size: int, scale: Scale) -> list[Step]:
 def _replay(size: int) -> list[Step]:
     return [
         Step("ours.replay_single", "ours", "replay", size, directory="ours-single"),
+        Step("ours.replay_one", "ours", "replay", size, directory="ours-one"),
         Step("peer.replay", "peer", "replay", size, directory="peer-batch"),
         Step("ours.replay_batch", "ours", "replay", size, directory="ours-batch"),
     ]
@@ -110,6 +115,10 @@ def _read(size: int, scale: Scale) -> list[Step]:
         Step("ours.read_disk", "ours", "read_disk", size, directory="ours-batch"),
         Step("peer.read_disk", "peer", "read_disk", size, directory="peer-batch"),
         Step("ours.read_disk_single", "ours", "read_disk", size, directory="ours-single"),
+        Step("ours.read_disk_one", "ours", "read_disk", size, directory="ours-one"),
+        Step("ours.read_disk_blocks", "ours", "read_disk_blocks", size, directory="ours-batch"),
+        Step("ours.read_disk_blocks_one", "ours", "read_disk_blocks", size, directory="ours-one"),
+        Step("ours.read_cache_blocks", "ours", "read_cache_blocks", size, arguments=counted | huge),
         Step("ours.read_cache", "ours", "read_cache", size, arguments=counted | huge),
         Step("peer.read_cache", "peer", "read_cache", size, arguments=counted | huge),
     ]

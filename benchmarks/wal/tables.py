@@ -28,12 +28,19 @@ _WORKLOADS = [
     ("64 appenders, peer waits 1 ms", "ours.appenders", "peer.appenders_1ms", None),
     ("1,000 per flush, one append", "ours.batch", "peer.batch", "_1000"),
     ("1,000 per flush, 1,000 appends", "ours.single", "peer.single", "_1000"),
+    ("1,000 per flush, append_one 1,000 times", "ours.one_by_one", "peer.single", "_1000"),
+    ("1,000 per flush, append_one 1,000 times, frames of 64 KiB", "ours.one_by_one_64k", "peer.single", "_1000"),
     ("1,000 per flush, purged behind", "ours.steady", "peer.steady", "_1000"),
     ("open and replay, 1,000 per append", "ours.replay_batch", "peer.replay", None),
     ("open and replay, one per append", "ours.replay_single", "peer.replay", None),
-    ("read from cache", "ours.read_cache", "peer.read_cache", None),
+    ("open and replay, after append_one", "ours.replay_one", "peer.replay", None),
+    ("read from cache, entry by entry", "ours.read_cache", "peer.read_cache", None),
+    ("read from cache, in blocks", "ours.read_cache_blocks", "peer.read_cache", None),
     ("read from disk, 1,000 per append", "ours.read_disk", "peer.read_disk", None),
     ("read from disk, one per append", "ours.read_disk_single", "peer.read_disk", None),
+    ("read from disk, after append_one", "ours.read_disk_one", "peer.read_disk", None),
+    ("read from disk in blocks, 1,000 per append", "ours.read_disk_blocks", "peer.read_disk", None),
+    ("read from disk in blocks, after append_one", "ours.read_disk_blocks_one", "peer.read_disk", None),
 ]
 
 

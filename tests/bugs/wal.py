@@ -224,8 +224,8 @@ BUGS = [
         (
             Edit(
                 "wal/read.py",
-                "yield from self._entries_of(frame.body, end)",
-                "yield from self._entries_of(frame.body, found.end)",
+                "min(index + appended.entry_count, end)",
+                "index + appended.entry_count",
             ),
         ),
         ("tests/wal/test_truncate.py",),
@@ -250,6 +250,33 @@ BUGS = [
         "an interrupted append goes on",
         (Edit("wal/atomic_change.py", "        if failure is not None:\n", "        if False:\n"),),
         ("tests/wal/test_interrupt.py",),
+    ),
+    Bug(
+        "a flush leaves small entries behind that have no frame yet",
+        (
+            Edit(
+                "wal/log.py",
+                "        self._frame_all()\n        return self._rounds.flush(callback)\n",
+                "        return self._rounds.flush(callback)\n",
+            ),
+        ),
+        ("tests/wal/test_runs.py::test_a_run_is_one_frame", SEARCH),
+    ),
+    Bug(
+        "a record overtakes small entries that came before it",
+        (Edit("wal/log.py", "        self._end_run()\n        with self._whole:\n", "        with self._whole:\n"),),
+        ("tests/wal/test_runs.py::test_every_other_record_comes_behind_the_run",),
+    ),
+    Bug(
+        "small entries fill a queue that is full",
+        (
+            Edit(
+                "wal/log.py",
+                "room = min(self._settings.shared_frame_size_max, chunk_room, self._rounds.room)",
+                "room = min(self._settings.shared_frame_size_max, chunk_room)",
+            ),
+        ),
+        ("tests/wal/test_runs.py::test_a_run_is_no_way_round_the_queue",),
     ),
     Bug(
         "vote may go backwards",

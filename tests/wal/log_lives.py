@@ -122,8 +122,14 @@ class LogLives:
         tag = self._random.getrandbits(32)
         count = self._random.choice((1, 1, 1, 2, 5, 12))
         payloads = [b"%d.%d." % (tag, first.index + number) * (size // 10 + 1) for number in range(count)]
-        wal.append(first, payloads)
-        self._model.append(first, payloads)
+        if self._random.random() < 0.5:
+            wal.append(first, payloads)
+            self._model.append(first, payloads)
+            return
+        for number, payload in enumerate(payloads):
+            log_id = LogId(first.epoch, first.index + number)
+            wal.append_one(log_id, (payload,))
+            self._model.append(log_id, [payload])
 
     def _truncate(self, wal: Wal, life: int) -> None:
         now = self._model.now

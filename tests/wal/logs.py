@@ -51,6 +51,15 @@ def append(wal: Wal, count: int, *, epoch: int = 1, size: int = 0) -> Held:
     return entries
 
 
+def append_run(wal: Wal, count: int, *, epoch: int = 1, size: int = 0) -> Held:
+    """Append small entries one by one, which then share a frame; what was appended. Not durable yet."""
+    start = wal.state.next_index
+    entries = [(LogId(epoch, index), payload(index, epoch, size)) for index in range(start, start + count)]
+    for log_id, data in entries:
+        wal.append_one(log_id, (data,))
+    return entries
+
+
 def append_batch(wal: Wal, count: int, *, epoch: int = 1, size: int = 0) -> Held:
     """Append entries with one call; what was appended. Not durable yet."""
     start = wal.state.next_index

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import pytest
-from tests.wal.logs import Held, append, append_batch, held, new_disk, open_log, reopened
+from tests.wal.logs import Held, append, append_batch, append_run, held, new_disk, open_log, reopened
 
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalFailed
@@ -17,6 +17,8 @@ CHANGES: dict[str, Callable[[Wal], object]] = {
     "append": lambda wal: append(wal, 1, epoch=2),
     "append that rolls over": lambda wal: append_batch(wal, 3, epoch=2, size=1000),
     "append of several frames": lambda wal: append_batch(wal, 12, epoch=2),
+    "append of a run": lambda wal: append_run(wal, 3, epoch=2),
+    "append of a run that rolls over": lambda wal: append_run(wal, 12, epoch=2, size=300),
     "truncate": lambda wal: wal.truncate(4),
     "purge": lambda wal: wal.purge(LogId(1, 5)),
     "commit": lambda wal: wal.commit(LogId(1, 5)),

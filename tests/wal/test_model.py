@@ -34,6 +34,7 @@ class LogMachine(RuleBasedStateMachine):
         entries_max=st.sampled_from([1, 3, 10, 1000]),
         spares_max=st.sampled_from([0, 2]),
         zero_ahead_size=st.sampled_from([0, 1024]),
+        shared_frame_size_max=st.sampled_from([0, 200, 4096]),
         cache_entries_max=st.sampled_from([0, 4, 1000]),
         cache_open_chunk=st.booleans(),
     )
@@ -62,6 +63,15 @@ class LogMachine(RuleBasedStateMachine):
         payloads = [(b"%d.%d." % (self.tag, number)).ljust(size, b".") for number in range(count)]
         self.wal.append(first, payloads)
         self.model.append(first, payloads)
+
+    @rule(count=st.integers(1, 8), size=SIZES, epochs=st.sampled_from([0, 0, 0, 1, 5]))
+    def append_one_by_one(self, count: int, size: int, epochs: int) -> None:
+        self.tag += 1
+        for number in range(count):
+            log_id = LogId(self.model.now.last_epoch + epochs, self.model.now.next_index)
+            payload = (b"%d.%d." % (self.tag, number)).ljust(size, b".")
+            self.wal.append_one(log_id, (payload[:3], memoryview(payload)[3:]))
+            self.model.append(log_id, [payload])
 
     @rule(back=st.integers(0, 20))
     def truncate(self, back: int) -> None:

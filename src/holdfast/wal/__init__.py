@@ -24,7 +24,7 @@ from holdfast.wal.errors import (
     WalFailed,
 )
 from holdfast.wal.log import Wal
-from holdfast.wal.read import Entry
+from holdfast.wal.read import Entry, EntryBlock
 from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import LogId, Vote, WalState
@@ -37,6 +37,7 @@ __all__ = [
     "DamagedLog",
     "EntriesMissing",
     "Entry",
+    "EntryBlock",
     "EntryTooLarge",
     "Flush",
     "LogId",

@@ -1,4 +1,4 @@
-"""How the payloads of one append become frames: runs of a handy size, and as few copies as pay off."""
+"""How payloads become frames: runs of a handy size, and as few copies as pay off."""
 
 from __future__ import annotations
 
@@ -6,10 +6,61 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.types import Buffer
 from holdfast.wal.cache import Payload
+from holdfast.wal.format.frame import HEADER
+from holdfast.wal.format.record import APPEND_FIXED
 
 _FRAME_SIZE_AIM = 1 << 20  # A frame is read and checked whole, so one entry of a huge append stays cheap to read.
 _FRAME_ENTRIES_MAX = 4096
+_SIZE_SIZE = 4  # What each entry's size takes in a frame.
+_EMPTY_FRAME_SIZE = HEADER.size + APPEND_FIXED.size
 _JOIN_BELOW = 4096  # Smaller payloads are copied into one buffer; larger ones are written from where they are.
+
+
+class OpenRun:
+    """Small entries that were appended one by one since the last frame: they become one frame when somebody flushes.
+
+    A frame for each would cost more than all the rest of a small append, when it is written and when it is read.
+    """
+
+    __slots__ = ("_entries_max", "epoch", "frame_size", "payloads", "room", "sizes")
+
+    def __init__(self) -> None:
+        self.begin(0, 0, 0)
+
+    def begin(self, epoch: int, frame_size_max: int, entries_max: int) -> None:
+        """Entries of one epoch may come, as far as chunk and queue have room for them."""
+        self.epoch = epoch
+        self.frame_size = _EMPTY_FRAME_SIZE  # Of the frame that the entries make.
+        self.payloads: list[bytes] = []
+        self.sizes: list[int] = []
+        self.room = frame_size_max - _EMPTY_FRAME_SIZE - _SIZE_SIZE  # For the next payload.
+        self._entries_max = min(entries_max, _FRAME_ENTRIES_MAX)
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait here."""
+        return self.frame_size if self.sizes else 0
+
+    def add(self, payload: bytes, size: int) -> None:
+        """Take an entry: the first, or one that there is room for."""
+        self.payloads.append(payload)
+        self.sizes.append(size)
+        self.frame_size += _SIZE_SIZE + size
+        self.room -= _SIZE_SIZE + size
+        if len(self.sizes) >= self._entries_max:
+            self.room = -1
+
+
+def frame_size_of(size: int) -> int:
+    """Bytes of the frame of a single entry."""
+    return _EMPTY_FRAME_SIZE + _SIZE_SIZE + size
+
+
+def joined(pieces: tuple[Buffer, ...], size: int) -> bytes | None:
+    """One payload out of its pieces, if it is small enough to be copied; bytes are taken as they are."""
+    if size >= _JOIN_BELOW:
+        return None
+    return pieces[0] if len(pieces) == 1 and type(pieces[0]) is bytes else _joined(pieces, size)
 
 
 def fits_one_frame(count: int, size: int, entries_max: int) -> bool:

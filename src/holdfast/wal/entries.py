@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from holdfast.io.disk import Directory
 from holdfast.wal.cache import PayloadCache
 from holdfast.wal.chunks.index import EntryIndex
 from holdfast.wal.commit.rounds import Rounds
 from holdfast.wal.errors import ReadBelowPurged
-from holdfast.wal.read import Cached, Entry, EntryReader, RawFrame, Stored
+from holdfast.wal.read import Cached, Entry, EntryBlock, EntryReader, RawFrame, Stored
 from holdfast.wal.state import Current, LogId
 
 _CACHED_PER_STEP_MAX = 1024
@@ -28,6 +28,7 @@ class Entries:
         current: Current,
         index: EntryIndex,
         cache: PayloadCache,
+        frame_all: Callable[[], None],  # Called under the lock: then cache and index know every entry.
     ) -> None:
         self._directory = directory
         self._lock = lock
@@ -35,6 +36,7 @@ class Entries:
         self._current = current
         self._index = index
         self._cache = cache
+        self._frame_all = frame_all
 
     def read(self, start: int, end: int) -> Iterator[Entry]:
         """The entries `[start, end)`, as far as there are any."""
@@ -42,10 +44,17 @@ class Entries:
             self._check_readable(start)
         return EntryReader(self._directory, self._peek, start, end).entries()
 
+    def read_blocks(self, start: int, end: int) -> Iterator[EntryBlock]:
+        """The same in blocks."""
+        with self._lock:
+            self._check_readable(start)
+        return EntryReader(self._directory, self._peek, start, end).blocks()
+
     def read_raw(self, index: int) -> RawFrame:
         """What is where the frame of an entry should be, right or wrong; nothing, if its file is gone."""
         with self._lock:
             self._check_readable(index)
+            self._frame_all()
             chunk, places, _ = self._index.places_from(index, index + 1, 1)
         name, place = str(chunk.name), places[0]
         try:
@@ -76,9 +85,11 @@ class Entries:
             end = min(end, self._current.next_index)
             if start >= end:
                 return None
-            cached = self._cache.get(start, min(end, start + _CACHED_PER_STEP_MAX))
+            self._frame_all()
+            first, same_epoch_end = self._index.epoch_run(start)
+            cached = self._cache.get(start, min(end, same_epoch_end, start + _CACHED_PER_STEP_MAX))
             if cached:
-                return Cached(self._index.log_ids(start, start + len(cached)), cached)
+                return Cached(first, cached)
             found = Stored(*self._index.places_from(start, self._cache.end_of_miss(start, end), _STORED_SIZE_PER_STEP))
             self._cache.misses += found.end - start
             return found

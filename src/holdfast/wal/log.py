@@ -1,6 +1,7 @@
 """The write-ahead log: durable entries in order, and back after a crash. Knows nothing of what the entries mean.
 
-Write path: `append` checks the rules, encodes a frame and puts it into the open round → `flush` wakes the writer →
+Write path: `append` checks the rules, encodes a frame and puts it into the open round (small entries of `append_one`
+wait in an open run until somebody flushes, and become one frame) → `flush` wakes the writer →
 `Rounds` takes all rounds that queued up → `Writer.write` writes and syncs each → `Round.finish` tells who waits.
 All state changes happen under one lock, which is never held during a disk call.
 """
@@ -17,7 +18,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.types import Buffer, Position
-from holdfast.wal.append import fits_one_frame, gather, split
+from holdfast.wal.append import OpenRun, fits_one_frame, frame_size_of, gather, joined, split
 from holdfast.wal.atomic_change import AtomicChange
 from holdfast.wal.cache import Payload, PayloadCache, payload_size
 from holdfast.wal.chunks.chunk import Chunk, ChunkName
@@ -28,7 +29,7 @@ from holdfast.wal.entries import Entries
 from holdfast.wal.errors import EntryTooLarge, LogIdUnknown
 from holdfast.wal.format import record
 from holdfast.wal.format.frame import HEADER
-from holdfast.wal.read import Entry, RawFrame
+from holdfast.wal.read import Entry, EntryBlock, RawFrame
 from holdfast.wal.recovery.reopen import begin, head_of
 from holdfast.wal.recovery.replay import recover
 from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
@@ -57,6 +58,7 @@ class Wal:
         self._chance = chance
         self._lock = threading.Lock()
         self._cache = PayloadCache(settings.cache_size_max, settings.cache_entries_max)
+        self._run = OpenRun()
         self._file_lock = directory.lock("write-ahead log")
         try:
             recovered = recover(directory)
@@ -74,7 +76,9 @@ class Wal:
         self._durable = begun.chunk.position(begun.chunk.end)
         self._cache.pinned_from = self._durable_index
         self._rounds = Rounds(self._lock, begun, settings, clock, self._note_durable, threaded=threaded)
-        self._entries = Entries(directory, self._lock, self._rounds, self._current, self._index, self._cache)
+        self._entries = Entries(
+            directory, self._lock, self._rounds, self._current, self._index, self._cache, self._end_run
+        )
         self.opened = OpenReport.of(recovered)
         self.opened.log_to(log, directory.path)
         self._whole = AtomicChange(self._rounds.stop_half_way)
@@ -125,7 +129,8 @@ class Wal:
         with self._lock:
             self._rounds.check_open()
             self._current.check_append(first)
-            self._rounds.check_room(size)
+            self._rounds.check_room(self._run.size + size)
+            self._end_run()
             if fits_one_frame(len(sizes), size, self._settings.chunk_entries_max):
                 self._append_frame(first, payloads, sizes, size)
             else:
@@ -139,11 +144,45 @@ class Wal:
         size = sum(map(len, pieces))
         if size > self._settings.payload_size_max:
             raise EntryTooLarge(self._settings.payload_size_max, size)
+        payload, run = joined(pieces, size), self._run
         with self._lock:
             self._rounds.check_open()
             self._current.check_append(first)
-            self._rounds.check_room(size)
-            self._append_frame(first, (pieces,), (size,), size)
+            if payload is None or size > run.room or first.epoch != run.epoch:
+                self._rounds.check_room(run.size + size)
+                self._end_run()
+                if payload is None:
+                    self._append_frame(first, (pieces,), (size,), size)
+                    return
+                self._begin_run(first, size)
+            try:
+                run.add(payload, size)
+                self._current.append(first.epoch, first.index + 1)
+            except BaseException as failure:  # What `AtomicChange` does, without its two calls: this is the hot path.
+                self._rounds.stop_half_way(failure)
+                raise
+
+    def _begin_run(self, first: LogId, size: int) -> None:
+        with self._whole:
+            self._make_room(frame_size_of(size), 1)  # Not later: a head speaks of the entries in chunks before it.
+            self._index.note_epoch(first)
+            chunk_room = self._chunk_size_max - self._chunk.end
+            room = min(self._settings.shared_frame_size_max, chunk_room, self._rounds.room)
+            self._run.begin(first.epoch, room, self._settings.chunk_entries_max - self._chunk_entries)
+
+    def _end_run(self) -> None:
+        """Make one frame of the entries that wait for it."""
+        run = self._run
+        if not run.sizes:
+            return
+        with self._whole:
+            count = len(run.sizes)
+            first = LogId(run.epoch, self._current.next_index - count)
+            fixed = record.encode_append(first, run.sizes)
+            body = b"".join((fixed, *run.payloads))
+            self._put_frame(first, [body], len(body), count)
+            self._cache.add(first.index, run.payloads, len(body) - len(fixed))
+            run.begin(0, 0, 0)
 
     def _append_frame(self, first: LogId, payloads: Sequence[Payload], sizes: Sequence[int], size: int) -> None:
         count = len(sizes)
@@ -152,15 +191,18 @@ class Wal:
         body = gather(fixed, payloads, size)
         try:
             self._make_room(HEADER.size + size, count)
-            round_, offset = self._rounds.put(record.APPEND, body, size)
-            self._index.add(self._chunk, first, offset, HEADER.size + size)
+            self._put_frame(first, body, size, count)
             self._cache.add(first.index, payloads, size - len(fixed))
-            self._chunk_entries += count
-            round_.next_index = first.index + count
-            self._current.append(first.epoch, round_.next_index)
-        except BaseException as failure:  # What `Whole` does, without its two calls: this is the hot path.
+            self._current.append(first.epoch, first.index + count)
+        except BaseException as failure:  # As in `append_one`.
             self._rounds.stop_half_way(failure)
             raise
+
+    def _put_frame(self, first: LogId, body: Sequence[Buffer], size: int, count: int) -> None:
+        round_, offset = self._rounds.put(record.APPEND, body, size)
+        self._index.add(self._chunk, first, offset, HEADER.size + size)
+        self._chunk_entries += count
+        round_.next_index = first.index + count
 
     def save_vote(self, vote: Vote) -> Position:
         """Record a vote; it may not be lower than the one before."""
@@ -235,6 +277,7 @@ class Wal:
                 raise LogIdUnknown(current, log_id)
 
     def _record(self, kind: int, body: bytes, state: WalState) -> Position:
+        self._end_run()
         with self._whole:
             self._make_room(HEADER.size + len(body), 0)
             round_, _ = self._rounds.put(kind, [body], len(body))
@@ -272,14 +315,22 @@ class Wal:
 
     def flush(self, callback: Callback | None = None) -> Flush:
         """Make everything appended so far durable: await the result, or be called back with None or the failure."""
+        self._frame_all()
         return self._rounds.flush(callback)
 
     def sync(self) -> None:
         """Make everything appended so far durable, and return when it is. Raises the log's failure."""
+        self._frame_all()
         self._rounds.sync()
+
+    def _frame_all(self) -> None:
+        if self._run.sizes:  # Without the lock: whoever flushes sees what it has appended itself.
+            with self._lock:
+                self._end_run()
 
     def mark(self) -> None:
         """Prove now, not only when idle, that all written so far is durable."""
+        self._frame_all()
         self._rounds.mark()
 
     def _note_durable(self, round_: Round) -> None:
@@ -299,6 +350,10 @@ class Wal:
         """The entries `[start, end)`, as far as there are any: from memory where cached, else from disk, in pieces."""
         return self._entries.read(start, end)
 
+    def read_blocks(self, start: int, end: int) -> Iterator[EntryBlock]:
+        """The same in blocks of many entries each: for whoever takes bytes, and needs no object for each entry."""
+        return self._entries.read_blocks(start, end)
+
     def read_raw(self, index: int) -> RawFrame:
         """The bytes of the frame of an entry as they are on disk, unchecked: for whoever saves what is damaged."""
         return self._entries.read_raw(index)
@@ -317,6 +372,7 @@ class Wal:
     def stat(self) -> Stat:
         """Figures about chunks, cache, queue and state."""
         with self._lock:
+            self._end_run()
             return Stat(
                 chunks=len(self._index.chunks),
                 open_chunk=str(self._chunk.name),
@@ -331,12 +387,13 @@ class Wal:
                 cache_hits=self._cache.hits,
                 cache_misses=self._cache.misses,
                 state=self._current.state,
+                chunk_starts=tuple(each.first_index for each in self._index.chunks),
             )
 
     @property
     def queued_size(self) -> int:
         """Bytes that wait to be written."""
-        return self._rounds.queued_size
+        return self._rounds.queued_size + self._run.size
 
     def on_disk_size(self) -> int:
         """Bytes of the chunks in use, without spare files."""
@@ -351,6 +408,7 @@ class Wal:
         with self._lock:
             if index >= self._current.state.next_index:
                 return 0
+            self._end_run()
             start = self._index.position_of(index)
             return self._end - (self._index.chunks[0].start if start is None else start)
 
@@ -368,6 +426,7 @@ class Wal:
         if self._rounds.closed:
             return
         try:
+            self._frame_all()
             self._rounds.close()
         finally:
             # Interrupted before it was done, the writer may still be at work: then nobody else may have the directory.

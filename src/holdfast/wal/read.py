@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
 from holdfast.io.disk import Directory, File
@@ -14,6 +15,7 @@ from holdfast.wal.chunks.frame_index import FrameRange
 from holdfast.wal.errors import DamagedLog
 from holdfast.wal.format import record
 from holdfast.wal.format.frame import Frame, decode, describe_bad
+from holdfast.wal.format.record import AppendedEntries, Bounds
 from holdfast.wal.state import LogId
 
 
@@ -22,6 +24,25 @@ class Entry(NamedTuple):
 
     log_id: LogId
     payload: Buffer
+
+
+class EntryBlock(NamedTuple):
+    """Entries of one epoch at consecutive indexes: their payloads' bytes, and where each begins and the last one ends.
+
+    Whoever takes bytes takes them from here by the thousand; no entry is an object of its own.
+    """
+
+    first: LogId
+    data: Buffer
+    bounds: Bounds
+
+    @property
+    def entry_count(self) -> int:
+        return len(self.bounds) - 1
+
+    def payload(self, number: int) -> memoryview:
+        """The payload of the entry that comes `number` places after the first."""
+        return memoryview(self.data)[self.bounds[number] : self.bounds[number + 1]]
 
 
 class RawFrame(NamedTuple):
@@ -34,9 +55,9 @@ class RawFrame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """The next entries are in memory."""
+    """The next entries are in memory. All have one epoch."""
 
-    log_ids: list[LogId]
+    first: LogId
     payloads: Sequence[Payload]
 
 
@@ -46,6 +67,14 @@ class Stored:
 
     chunk: Chunk
     places: list[FrameRange]
+    end: int
+
+
+class _Part(NamedTuple):
+    """The entries `[start, end)` of an append record, counted from its first."""
+
+    appended: AppendedEntries
+    start: int
     end: int
 
 
@@ -64,18 +93,40 @@ class EntryReader:
         self._chunk: Chunk | None = None
 
     def entries(self) -> Iterator[Entry]:
+        """One by one."""
+        for found in self._steps():
+            if isinstance(found, Cached):
+                payloads: Sequence[Buffer] = [record.payload_of(payload) for payload in found.payloads]
+                epoch, index = found.first
+            else:
+                appended, start, end = found
+                epoch, index = appended.first.epoch, appended.first.index + start
+                payloads = appended.payloads(start, end)
+            yield from map(Entry, map(LogId, repeat(epoch), range(index, index + len(payloads))), payloads)
+
+    def blocks(self) -> Iterator[EntryBlock]:
+        """By the frame, or by the run in memory."""
+        for found in self._steps():
+            if isinstance(found, Cached):
+                yield _joined_block(found)
+            else:
+                (first, _, body), start, end = found
+                bounds = found[0].payload_bounds()[start : end + 1]
+                yield EntryBlock(LogId(first.epoch, first.index + start), body, bounds)
+
+    def _steps(self) -> Iterator[Cached | _Part]:
+        """Runs in memory, and parts of frames on disk."""
         try:
             while (found := self._peek(self._next, self._end)) is not None:
                 if isinstance(found, Cached):
                     self._next += len(found.payloads)
-                    for log_id, payload in zip(found.log_ids, found.payloads, strict=True):
-                        yield Entry(log_id, record.payload_of(payload))
+                    yield found
                 else:
                     yield from self._from_disk(found)
         finally:
             self._close()
 
-    def _from_disk(self, found: Stored) -> Iterator[Entry]:
+    def _from_disk(self, found: Stored) -> Iterator[_Part]:
         first, last = found.places[0], found.places[-1]
         data = memoryview(self._read(found.chunk, first.offset, last.end - first.offset))
         # A frame counts up to where the next one begins: what it holds beyond was cut.
@@ -88,21 +139,16 @@ class EntryReader:
                 self._peek(self._next, self._end)  # Purged and recycled meanwhile: that is what this raises.
                 bad = describe_bad(data, place.offset - first.offset, found.chunk.seed)
                 raise DamagedLog(str(found.chunk.name), place.offset, *bad)
-            yield from self._entries_of(frame.body, end)
+            appended = record.decode_append(frame.body)
+            index = appended.first.index
+            start, self._next = self._next - index, min(index + appended.entry_count, end)
+            yield _Part(appended, start, self._next - index)
 
     def _read_again(self, chunk: Chunk, place: FrameRange) -> Frame | None:
         self._close()
         return decode(
             memoryview(self._read(chunk, place.offset, place.end - place.offset)), 0, place.offset, chunk.seed
         )
-
-    def _entries_of(self, body: memoryview, end: int) -> Iterator[Entry]:
-        appended = record.decode_append(body)
-        epoch, index = appended.first
-        bounds = appended.payload_bounds()
-        for number in range(self._next - index, min(appended.entry_count, end - index)):
-            self._next = index + number + 1
-            yield Entry(LogId(epoch, index + number), body[bounds[number] : bounds[number + 1]])
 
     def _read(self, chunk: Chunk, offset: int, size: int) -> bytes:
         if chunk is not self._chunk:
@@ -120,3 +166,8 @@ class EntryReader:
         if self._file is not None:
             self._file.close()
             self._file = self._chunk = None
+
+
+def _joined_block(cached: Cached) -> EntryBlock:
+    payloads = [record.payload_of(payload) for payload in cached.payloads]
+    return EntryBlock(cached.first, b"".join(payloads), record.bounds_of(0, list(map(len, payloads))))

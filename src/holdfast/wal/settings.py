@@ -21,6 +21,7 @@ class WalSettings:
     cache_open_chunk: bool = True  # False: also the open chunk's entries leave the cache once they are durable.
     queue_size_max: int = 256 * MIB  # Bytes that may wait to be written; past it `append` raises Overloaded.
     payload_size_max: int = 256 * MIB  # Bytes of one entry.
+    shared_frame_size_max: int = 4096  # Bytes of a frame of small entries; a bad byte on disk takes its whole frame.
     spares_max: int = 2  # Purged chunk files kept for reuse.
     zero_ahead_size: int = 2 * MIB  # Bytes of a new file written ahead, so that most fsyncs change no file size.
     marker_delay_ms: int = 50  # Idle this long: a marker proves that all before it is durable.
@@ -34,5 +35,7 @@ class WalSettings:
             raise ValueError(f"payload_size_max must be 1 to {BODY_SIZE_MAX // 2} bytes, not {self.payload_size_max}")
         if self.queue_size_max < 1:
             raise ValueError("queue_size_max must be at least 1")
+        if not 0 <= self.shared_frame_size_max <= MIB:
+            raise ValueError(f"shared_frame_size_max must be 0 to {MIB} bytes, not {self.shared_frame_size_max}")
         if self.spares_max < 0 or self.zero_ahead_size < 0:
             raise ValueError("spares_max and zero_ahead_size must not be negative")

@@ -51,3 +51,4 @@ class Stat:
     cache_hits: int
     cache_misses: int
     state: WalState
+    chunk_starts: tuple[int, ...] = ()  # The first entry of each chunk.

@@ -9,6 +9,8 @@ from holdfast.wal.chunks.chunk import Chunk
 from holdfast.wal.chunks.frame_index import FrameRange
 from holdfast.wal.state import LogId
 
+INDEX_MAX = 1 << 63
+
 
 class EntryIndex:
     """All chunks of the log in order, with the runs of equal epochs over their entries."""
@@ -47,16 +49,11 @@ class EntryIndex:
         run = bisect_right(self._epoch_starts, index) - 1
         return LogId(self._epochs[run], index) if run >= 0 else None
 
-    def log_ids(self, start: int, end: int) -> list[LogId]:
-        """The log ids of the live entries `[start, end)`."""
+    def epoch_run(self, start: int) -> tuple[LogId, int]:
+        """The log id of a live entry, and the index behind the last one that may have its epoch."""
         run = bisect_right(self._epoch_starts, start) - 1
-        ids: list[LogId] = []
-        while start < end:
-            following = self._epoch_starts[run + 1] if run + 1 < len(self._epoch_starts) else end
-            epoch = self._epochs[run]
-            ids += [LogId(epoch, index) for index in range(start, min(following, end))]
-            start, run = max(following, start), run + 1
-        return ids
+        end = self._epoch_starts[run + 1] if run + 1 < len(self._epoch_starts) else INDEX_MAX
+        return LogId(self._epochs[run], start), end
 
     def places_from(self, start: int, end: int, size_max: int) -> tuple[Chunk, list[FrameRange], int]:
         """Frames of one chunk that hold the live entries from `start` on, and the index up to which they do."""

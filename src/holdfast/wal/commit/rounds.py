@@ -77,6 +77,11 @@ class Rounds:
         if self.queued_size and self.queued_size + size > self._settings.queue_size_max:
             raise Overloaded(self.queued_size, self._settings.queue_size_max)
 
+    @property
+    def room(self) -> int:
+        """Bytes that the queue takes at least before it is full."""
+        return self._settings.queue_size_max - self.queued_size
+
     def begin_chunk(self, chunk: Chunk) -> None:
         """From here on frames go into another chunk, in a round of their own."""
         self._chunk = chunk

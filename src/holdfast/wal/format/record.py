@@ -17,13 +17,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from holdfast.types import Buffer
 from holdfast.wal.format.frame import HEADER
 from holdfast.wal.state import LogId, Vote, WalState
+
+Bounds: TypeAlias = npt.NDArray[np.int64]  # Of payloads in a buffer: where each begins, and where the last one ends.
 
 HEAD, VOTE, APPEND, TRUNCATE, PURGE, COMMIT, STATE, MARKER = range(1, 9)
 KIND_NAMES = {
@@ -118,17 +122,26 @@ class AppendedEntries(NamedTuple):
     entry_count: int
     body: memoryview
 
-    def payload_bounds(self) -> list[int]:
+    def payloads(self, start: int, end: int) -> list[memoryview]:
+        """The payloads of the entries `[start, end)`, counted from the first."""
+        if self.entry_count == 1:
+            return [self.body[_APPEND_ONE.size :]][start:end]
+        bounds = self.payload_bounds()[start : end + 1].tolist()
+        return [self.body[begin:behind] for begin, behind in pairwise(bounds)]
+
+    def payload_bounds(self) -> Bounds:
         """Where in the body each payload begins, and where the last one ends."""
         start = APPEND_FIXED.size + 4 * self.entry_count
-        if self.entry_count == 1:
-            return [start, len(self.body)]
-        sizes = np.frombuffer(self.body, "<u4", self.entry_count, APPEND_FIXED.size)
-        bounds = np.empty(self.entry_count + 1, np.int64)
-        bounds[0] = start
-        np.cumsum(sizes, dtype=np.int64, out=bounds[1:])
-        bounds[1:] += start
-        return bounds.tolist()
+        return bounds_of(start, np.frombuffer(self.body, "<u4", self.entry_count, APPEND_FIXED.size))
+
+
+def bounds_of(start: int, sizes: Sequence[int] | npt.NDArray[np.uint32]) -> Bounds:
+    """Where each payload begins when the first does at `start`, and where the last one ends."""
+    bounds = np.empty(len(sizes) + 1, np.int64)
+    bounds[0] = start
+    np.cumsum(sizes, dtype=np.int64, out=bounds[1:])
+    bounds[1:] += start
+    return bounds
 
 
 def decode_append(body: memoryview) -> AppendedEntries:

@@ -1,6 +1,7 @@
 """Walk over the frames of a chunk in bulk: which are valid, and where, as columns of numbers.
 
-Per frame there is one look at its header and one crc; everything else is done for all frames of a window at once.
+Per frame there is one look at its header and one crc, by machine code where it was built; everything else is done for
+all frames of a window at once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from crc32c import crc32c
 
 from holdfast.io.disk import File
+from holdfast.native import kernels
 from holdfast.wal.format import record
 from holdfast.wal.format.frame import HEADER, mark_of, stated_size
 
@@ -59,6 +61,16 @@ def walk(file: File, seed: int, start: int, end: int | None = None) -> Iterator[
 
 def _walk_window(data: bytes, seed: int) -> tuple[Numbers, int]:
     """The valid frames at the beginning of `data`, with offsets in it, and how many bytes they are."""
+    if kernels is not None:
+        found, used = kernels.walk_frames(data, seed)
+        offsets = np.frombuffer(found, np.int64)
+    else:
+        offsets, used = walk_in_python(data, seed)
+    return _columns(np.frombuffer(data, np.uint8), offsets), used
+
+
+def walk_in_python(data: bytes, seed: int) -> tuple[Numbers, int]:
+    """Where each valid frame at the beginning of `data` begins, and how many bytes they are."""
     view, mark = memoryview(data), mark_of(seed)
     unpack, total = _PEEK.unpack_from, len(data)
     offsets: list[int] = []
@@ -70,7 +82,7 @@ def _walk_window(data: bytes, seed: int) -> tuple[Numbers, int]:
             break
         offsets.append(offset)
         offset = end
-    return _columns(np.frombuffer(data, np.uint8), np.array(offsets, np.int64)), offset
+    return np.array(offsets, np.int64), offset
 
 
 def _columns(data: npt.NDArray[np.uint8], offsets: Numbers) -> Numbers:
