@@ -36,7 +36,13 @@ BUGS = [
     ),
     Bug(
         "lives are written in a format that earlier releases take for theirs",
-        (Edit("cluster/metadata_log.py", "return FORMAT if metadata.lives.last else FORMAT_ALONE", "return 2"),),
+        (
+            Edit(
+                "cluster/metadata_log.py",
+                "return FORMAT_ONE_LEADER if metadata.lives.last else FORMAT_ALONE",
+                "return 2",
+            ),
+        ),
         (f"{LIVES}::test_earlier_releases_refuse_a_cluster_and_open_a_broker_that_is_alone",),
     ),
     Bug(

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.cluster.world import SETTINGS, Broker, World
 
-from holdfast.cluster.errors import BrokerLives
+from holdfast.cluster.errors import BrokerLives, SpreadAlready
+from holdfast.cluster.leads import spread
 from holdfast.cluster.lives import Lives
 from holdfast.cluster.member import LifeEnded
 from holdfast.cluster.metadata_log import MetadataLog
@@ -246,3 +247,17 @@ def test_whatever_happens_one_leads_in_the_end(seed: int) -> None:
             assert lives_in(world).leader == leading[0].member.life.life
 
     run(go, seed)
+
+
+def test_who_would_lead_alone_does_not_join_those_who_lead_together() -> None:
+    """C3, in part: it is refused before it has a life, to which others would give partitions."""
+
+    async def go(world: World) -> None:
+        patience = VersionRetries(world.clock, SeededChance(99), lambda _: None)
+        MetadataLog(world.objects, "c", "", patience, "").commit(spread(0, -1))
+        alone = Broker(world, 1)
+        await world.pass_time(3.0)
+        assert isinstance(alone.failure, SpreadAlready)
+        assert not lives_in(world).by_broker
+
+    run(go)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +196,41 @@ def test_another_broker_goes_on_when_the_leader_is_killed(store: str, tmp_path: 
         writers.check(cluster.brokers[4].address)
 
 
+def check_groups_go_on(cluster: Cluster, those_left: Callable[[], str]) -> None:
+    """Lose the first broker under members of both protocols, which read everything that was and is written.
+
+    `those_left` waits for whoever goes on in its place, and gives their addresses.
+    """
+    writers, stop = Writers(cluster.bootstrap), threading.Event()
+    history = writers.history
+    readers = [
+        threading.Thread(target=follow, args=(group, protocol, cluster.bootstrap, history, stop))
+        for group, protocols in GROUPS.items()
+        for protocol in protocols
+    ]
+    for each in readers:
+        each.start()
+    try:
+        writers.more(1000)
+        wait_for_groups(history, 500, 30.0)
+        check_committed(cluster.brokers[1].address, history)
+        cluster.lose(1)
+        writers.more(1000)
+        writers.end()
+        left = those_left()
+        stored = read_all(left)
+        wait_for_groups(history, sum(map(len, stored)))
+        check_committed(left, history)
+    finally:
+        stop.set()
+        writers.end()
+        for each in readers:
+            each.join()
+    assert not check(history, stored)
+    assert not history.problems
+    assert history.committed
+
+
 def test_groups_go_on_when_the_leader_is_killed(tmp_path: Path) -> None:
     """C2: members of both protocols read everything, and what they committed does not go back."""
     with Cluster(tmp_path, str(tmp_path / "store")) as cluster:
@@ -204,33 +239,7 @@ def test_groups_go_on_when_the_leader_is_killed(tmp_path: Path) -> None:
         cluster.start(2)
         cluster.until_known()
         cluster.make_topic()
-        writers, stop = Writers(cluster.bootstrap), threading.Event()
-        history = writers.history
-        readers = [
-            threading.Thread(target=follow, args=(group, protocol, cluster.bootstrap, history, stop))
-            for group, protocols in GROUPS.items()
-            for protocol in protocols
-        ]
-        for each in readers:
-            each.start()
-        try:
-            writers.more(1000)
-            wait_for_groups(history, 500, 30.0)
-            check_committed(cluster.brokers[1].address, history)
-            cluster.lose(1)
-            writers.more(1000)
-            writers.end()
-            stored = read_all(cluster.brokers[2].address)
-            wait_for_groups(history, sum(map(len, stored)))
-            check_committed(cluster.brokers[2].address, history)
-        finally:
-            stop.set()
-            writers.end()
-            for each in readers:
-                each.join()
-        assert not check(history, stored)
-        assert not history.problems
-        assert history.committed
+        check_groups_go_on(cluster, lambda: cluster.brokers[2].address)
 
 
 def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path) -> None:

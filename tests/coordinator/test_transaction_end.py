@@ -111,12 +111,17 @@ async def test_offsets_that_are_refused_leave_no_group_behind() -> None:
     assert context.groups.list_groups() == []
 
 
+@pytest.mark.parametrize(
+    ("frame_size", "outcomes"),
+    [(0, {"open", "carried out at the start", "complete"}), (4096, {"open", "complete"})],
+    ids=["a frame for each step", "one for all"],
+)
 @in_loop
-async def test_a_power_cut_in_the_middle_of_an_end() -> None:
+async def test_a_power_cut_in_the_middle_of_an_end(frame_size: int, outcomes: set[str]) -> None:
     """K4, A8: whatever is left of the round, the transaction is open everywhere, or committed everywhere."""
     found: Counter[str] = Counter()
     for seed in range(SEEDS):
-        house = TransactionWorld(seed)
+        house = TransactionWorld(seed, frame_size)
         await house.open()
         producer = await begun(house)
         house.disk.crash_at = house.disk.calls + 1  # The round is written, and its sync does not come.
@@ -125,7 +130,7 @@ async def test_a_power_cut_in_the_middle_of_an_end() -> None:
         house.disk.power_cut()
         await house.open()
         found[await outcome(house)] += 1
-    assert set(found) == {"open", "carried out at the start", "complete"}, found
+    assert set(found) == outcomes, found
 
 
 async def outcome(house: TransactionWorld) -> str:

@@ -50,14 +50,14 @@ class Client:
 class TransactionWorld:
     """A disk, a store, and the broker that lives on them from start to start."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, shared_frame_size_max: int = 4096) -> None:
         self.clock = ManualClock()
         self.disk = SimulatedDisk(SeededChance(seed))
         self.objects = MemoryObjects(MemoryBucket(), clock=self.clock)
         self.settings = AllSettings(
             broker=BrokerSettings(offsets_topic_num_partitions=1, transaction_state_log_num_partitions=1),
             log=LogSettings(wal_size_max=1 << 20, segment_size_max=2000),
-            wal=WalSettings(chunk_size_max=6000, zero_ahead_size=512),
+            wal=WalSettings(chunk_size_max=6000, zero_ahead_size=512, shared_frame_size_max=shared_frame_size_max),
         )
         self.opened: Opened
         self._context: AbstractAsyncContextManager[Opened]

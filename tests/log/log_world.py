@@ -95,7 +95,7 @@ def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
         asyncio.run(watched())
         gc.collect()
-        assert not complaints
+        assert not complaints, complaints
 
     return run
 

@@ -7,6 +7,10 @@ Rejected
 ├── BrokerLives           a broker of that number is in the cluster already
 ├── LifeOver              it was ended: join again
 ├── LeaderLives           another leads
+├── LeaderOther           a partition's row is not what a step expects
+├── SpreadAlready         leadership is by partition: start with cluster.leaders=many
+├── SpreadTooEarly        it is not yet: stop all brokers first
+├── TooManyWishes
 ├── TooManyBrokers
 ├── UserUnknown
 ├── BadUser               a name, a salt or keys that cannot be kept
@@ -15,6 +19,9 @@ Rejected
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
 
 from holdfast.errors import Rejected
 
@@ -68,6 +75,38 @@ class LeaderLives(Rejected):
     def __init__(self, leader: int) -> None:
         super().__init__(f"life {leader} leads")
         self.leader = leader
+
+
+class LeaderOther(Rejected):
+    """A partition has another leader than a step expects, or one that lives."""
+
+    def __init__(self, topic_id: UUID, partition: int, life: int, epoch: int) -> None:
+        super().__init__(f"partition {topic_id}-{partition} is led by life {life} in epoch {epoch}")
+        self.life = life
+        self.epoch = epoch
+
+
+class SpreadAlready(Rejected):
+    """Leadership by partition has no way back, and begins once."""
+
+    def __init__(self) -> None:
+        super().__init__("each partition of this store has its own leader: start brokers with cluster.leaders=many")
+
+
+class SpreadTooEarly(Rejected):
+    """Others live in the cluster."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"brokers are in the cluster ({'; '.join(names)}): stop them first, then cluster.leaders=many")
+        self.names = tuple(names)
+
+
+class TooManyWishes(Rejected):
+    """Partitions have yet to move."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit} partitions are to be moved already: wait until they have")
+        self.limit = limit
 
 
 class TooManyBrokers(Rejected):

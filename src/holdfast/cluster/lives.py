@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, TooManyBrokers
+from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, SpreadTooEarly, TooManyBrokers
 from holdfast.io.address import Address
 
 NOBODY: Final = 0
@@ -51,6 +51,8 @@ class Lives:
     last: int = NOBODY  # The number of the last that began.
     leader: int = NOBODY
     by_broker: Mapping[int, BrokerLife] = field(default_factory=dict)
+    over: Mapping[int, int] = field(default_factory=dict)  # Lives that left a series behind, and whose they were.
+    leaving: frozenset[int] = frozenset()  # Lives that hand over what they lead: they are given nothing.
 
     @property
     def leading(self) -> BrokerLife | None:
@@ -59,6 +61,11 @@ class Lives:
     @property
     def eldest_first(self) -> list[BrokerLife]:
         return sorted(self.by_broker.values(), key=lambda each: each.life)
+
+    @property
+    def staying(self) -> list[BrokerLife]:
+        """Those that may be given partitions, the eldest first; all, if all are leaving."""
+        return [each for each in self.eldest_first if each.life not in self.leaving] or self.eldest_first
 
     def has(self, life: int) -> bool:
         return any(each.life == life for each in self.by_broker.values())
@@ -73,30 +80,52 @@ class Lives:
         return replace(self, last=made.life, by_broker=MappingProxyType({**self.by_broker, broker: made}))
 
     def ended(self, broker: int, life: int) -> Lives:
-        self._check(broker, life)
+        self.check(broker, life)
         left = {each: found for each, found in self.by_broker.items() if each != broker}
         leader = NOBODY if self.leader == life else self.leader
-        return replace(self, leader=leader, by_broker=MappingProxyType(left))
+        return replace(self, leader=leader, by_broker=MappingProxyType(left), leaving=self.leaving - {life})
+
+    def left_by(self, broker: int, life: int) -> Lives:
+        self.check(broker, life)
+        return replace(self, leaving=self.leaving | {life})
+
+    def remembered(self, broker: int, life: int) -> Lives:
+        """A life is over, and its series has to be settled."""
+        return replace(self, over=MappingProxyType({**self.over, life: broker}))
+
+    def forgotten(self, life: int) -> Lives:
+        return replace(self, over=MappingProxyType({each: at for each, at in self.over.items() if each != life}))
 
     def led_by(self, broker: int, life: int) -> Lives:
-        self._check(broker, life)
+        self.check(broker, life)
         if self.leader not in (NOBODY, life):
             raise LeaderLives(self.leader)
         return replace(self, leader=life)
 
-    def _check(self, broker: int, life: int) -> None:
+    def counted_from(self, number: int) -> Lives:
+        """The next life has a number above this one. Expects that nobody lives."""
+        if self.by_broker:
+            raise SpreadTooEarly([each.name for each in self.eldest_first])
+        return replace(self, last=max(self.last, number))
+
+    def check(self, broker: int, life: int) -> None:
+        """Raise LifeOver unless it lives."""
         found = self.by_broker.get(broker)
         if found is None or found.life != life:
             raise LifeOver(broker, life)
 
     def to_body(self) -> dict[str, Any]:
         rows = {str(broker): each.to_row() for broker, each in self.by_broker.items()}
-        return {"last": self.last, "leader": self.leader, "brokers": rows}
+        over = {"over": [list(each) for each in self.over.items()]} if self.over else {}
+        leaving = {"leaving": sorted(self.leaving)} if self.leaving else {}
+        return {"last": self.last, "leader": self.leader, "brokers": rows, **over, **leaving}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Lives:
         rows = {int(broker): BrokerLife.from_row(int(broker), row) for broker, row in body["brokers"].items()}
-        return cls(body["last"], body["leader"], MappingProxyType(rows))
+        over = dict(body.get("over", ()))
+        leaving = frozenset(body.get("leaving", ()))
+        return cls(body["last"], body["leader"], MappingProxyType(rows), MappingProxyType(over), leaving)
 
 
 def join(broker: int, incarnation: str, place: str, name: str, listeners: Mapping[str, Address]) -> list[Any]:
@@ -109,6 +138,11 @@ def join(broker: int, incarnation: str, place: str, name: str, listeners: Mappin
 def end(life: BrokerLife) -> list[Any]:
     """Expects that it lives."""
     return ["end", life.broker, life.life]
+
+
+def leave(broker: int, life: int) -> list[Any]:
+    """It hands over what it leads, and is given nothing. Expects that it lives."""
+    return ["leave", broker, life]
 
 
 def lead(life: BrokerLife) -> list[Any]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, NoReturn
 
-from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver
+from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, SpreadAlready
 from holdfast.cluster.lease import BeatWatch, Lease, lease_name, read_lease
 from holdfast.cluster.lives import BrokerLife, Lives, end, join, lead
 from holdfast.cluster.metadata import Metadata
@@ -90,8 +90,8 @@ class Member:
         self._is_blind = False
         self.beat_at = clock.boottime()  # When the last beat that succeeded began.
         self.leads = False
-        self._gone: BrokerLife | None = None  # Whom we have taken over,
-        self._gone_at = 0.0  # and when.
+        self._seen: Mapping[int, BrokerLife] = {}  # Who lived when we last looked.
+        self._gone: dict[int, tuple[float, BrokerLife]] = {}  # Whom others or we have ended, and when.
 
     @property
     def metadata(self) -> Metadata:
@@ -108,6 +108,10 @@ class Member:
         seen = min(self.beat_at, owner_seen_at)
         return self._clock.boottime() - seen < self._settings.lease_ms / 1000
 
+    def share(self, metadata: MetadataLog) -> None:
+        """Look at the metadata together with others, who do so all the time."""
+        self._log = metadata
+
     # To begin and to end
 
     async def join(self) -> None:
@@ -115,8 +119,10 @@ class Member:
         me = self._me
         step = join(me.broker, me.incarnation, me.place, me.name, me.listeners)
         while True:
-            lives = (await self._calls.run(self._log.refresh)).lives
-            before = lives.by_broker.get(me.broker)
+            metadata = await self._calls.run(self._log.refresh)
+            if metadata.leads.is_spread and self._settings.leaders == "one":
+                raise SpreadAlready  # Before it lives: others would give it partitions.
+            before = metadata.lives.by_broker.get(me.broker)
             if before is not None and before.place != me.place and not await self._falls_silent(before):
                 raise BrokerLives(me.broker, before.name)
             try:
@@ -193,8 +199,11 @@ class Member:
                     return was_seen
             await self._calls.pause(self._interval_s)
 
-    async def _look(self) -> Lives:
-        lives = (await self._calls.run(self._log.refresh)).lives
+    async def _look(self, age_s_max: float = 0.0) -> Lives:
+        """Who lives. What others have looked up for us will do, if it is no older."""
+        if self._clock.boottime() - self._log.seen_at > age_s_max:
+            await self._calls.run(self._log.refresh)
+        lives = self._log.metadata.lives
         if not lives.has(self.life.life):
             raise LifeEnded(self.life.broker, self.life.life)
         return lives
@@ -221,7 +230,7 @@ class Member:
             silent_s = self._watch(gone).silent_s
             said = "broker %d has said nothing for %.1f s: broker %d takes over"
             log.warning(said, gone.broker, silent_s, self.life.broker, extra={"facts": facts | {"gone": gone.broker}})
-            self._gone, self._gone_at = gone, self._clock.boottime()
+            self._gone[gone.broker] = self._clock.boottime(), gone
             await self._forget(gone)
 
     async def lead_on(self, on_over: Callable[[Fenced], None]) -> None:
@@ -237,6 +246,43 @@ class Member:
                 return
             except HoldfastError as failure:
                 log.debug("the others cannot be looked at: %s", failure)
+
+    async def watch_on(self, on_over: Callable[[Fenced], None]) -> None:
+        """Where many lead: end others that fall silent, the eldest first. `on_over` is told when we were ended."""
+        while True:
+            await self._calls.pause(self._interval_s)
+            try:
+                lives = await self._look(self._interval_s)
+                self._note_gone(lives)
+                for each in lives.eldest_first:
+                    if each.life != self.life.life and await self._is_silent(each):
+                        await self._end_in_turn(each, lives)
+            except LifeEnded as over:
+                on_over(over)
+                return
+            except HoldfastError as failure:
+                log.debug("the others cannot be looked at: %s", failure)
+
+    def _note_gone(self, lives: Lives) -> None:
+        now = self._clock.boottime()
+        self._gone |= {broker: (now, each) for broker, each in self._seen.items() if broker not in lives.by_broker}
+        self._seen = lives.by_broker
+
+    async def _end_in_turn(self, gone: BrokerLife, lives: Lives) -> None:
+        """The eldest at once, the next one an interval later, and so on."""
+        rank = sum(each.life < self.life.life and each.life != gone.life for each in lives.eldest_first)
+        if rank:
+            await self._calls.pause(rank * self._interval_s)
+            if not (await self._look()).has(gone.life) or not await self._is_silent(gone):
+                return
+        silent_s = self._watch(gone).silent_s
+        with contextlib.suppress(LifeOver):
+            await self._calls.run(self._log.commit, end(gone))
+        await self._forget(gone)
+        facts = {"event": "ended", "broker": gone.broker, "life": gone.life}
+        log.warning(
+            "broker %d has said nothing for %.1f s, and is ended", gone.broker, silent_s, extra={"facts": facts}
+        )
 
     async def _end_silent(self, lives: Lives) -> None:
         for each in lives.eldest_first:
@@ -254,8 +300,10 @@ class Member:
         librdkafka loses sight of a partition whose leader changes in the answer that its broker is missing from.
         """
         known = {each.broker: each for each in self.metadata.lives.by_broker.values()}
-        if self._gone is not None and self._clock.boottime() - self._gone_at < _GONE_S:
-            known.setdefault(self._gone.broker, self._gone)
+        since = self._clock.boottime() - _GONE_S
+        for broker, (at, gone) in self._gone.items():
+            if at > since:
+                known.setdefault(broker, gone)
         known.pop(self._me.broker, None)
         return [(each.broker, each.listeners[listener]) for each in known.values() if listener in each.listeners]
 

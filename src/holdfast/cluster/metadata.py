@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from holdfast.cluster.errors import ProducerIdsTaken, TopicExists, TopicUnknown
+from holdfast.cluster.errors import LeaderOther, ProducerIdsTaken, SpreadAlready, TopicExists, TopicUnknown
+from holdfast.cluster.leads import Leads
 from holdfast.cluster.lives import Lives
 
 Configs = Mapping[str, str]
@@ -45,6 +46,7 @@ class Metadata:
     quotas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # By entity, in its JSON form.
     deleted: tuple[UUID, ...] = ()  # Topics, so that a broker which comes back late does not take them for lost.
     lives: Lives = field(default_factory=Lives)  # Of brokers that share the store; one that is alone has none.
+    leads: Leads = field(default_factory=Leads)  # By partition, if it is not one of them that leads everything.
 
     def topic(self, name: str) -> Topic:
         found = self.topics.get(name)
@@ -60,6 +62,7 @@ class Metadata:
 
     def to_body(self) -> dict[str, Any]:
         lives = {"lives": self.lives.to_body()} if self.lives.last else {}
+        leads = {"leads": self.leads.to_body()} if self.leads.is_spread else {}
         return {
             "topics": [each.to_row() for each in self.topics.values()],
             "producer_ids_end": self.producer_ids_end,
@@ -67,6 +70,7 @@ class Metadata:
             "quotas": {entity: dict(values) for entity, values in self.quotas.items()},
             "deleted": [each.hex for each in self.deleted],
             **lives,
+            **leads,
         }
 
     @classmethod
@@ -81,6 +85,7 @@ class Metadata:
             MappingProxyType(body["quotas"]),
             tuple(UUID(hex=each) for each in body.get("deleted", ())),
             Lives.from_body(body["lives"]) if "lives" in body else Lives(),
+            Leads.from_body(body["leads"]) if "leads" in body else Leads(),
         )
 
 
@@ -136,7 +141,8 @@ def _create(metadata: Metadata, row: list[Any]) -> Metadata:
 def _delete(metadata: Metadata, topic_id: str) -> Metadata:
     gone = metadata.topic_by_id(UUID(hex=topic_id))
     left = {name: each for name, each in metadata.topics.items() if name != gone.name}
-    return replace(_with_topics(metadata, left), deleted=(*metadata.deleted, gone.topic_id)[-DELETED_MAX:])
+    deleted = (*metadata.deleted, gone.topic_id)[-DELETED_MAX:]
+    return replace(_with_topics(metadata, left), deleted=deleted, leads=metadata.leads.without(gone.topic_id))
 
 
 def _partitions(metadata: Metadata, topic_id: str, partitions: int) -> Metadata:
@@ -169,6 +175,40 @@ def _producer_ids(metadata: Metadata, *span: int) -> Metadata:
     return replace(metadata, producer_ids_end=max(span[-1], metadata.producer_ids_end))
 
 
+def _end(metadata: Metadata, broker: int, life: int) -> Metadata:
+    lives = metadata.lives.ended(broker, life)
+    return replace(metadata, lives=lives.remembered(broker, life) if metadata.leads.is_spread else lives)
+
+
+def _forget(metadata: Metadata, life: int) -> Metadata:
+    for home in metadata.leads.led_by(life):
+        raise LeaderOther(home.topic_id, home.partition, *metadata.leads.of(home))
+    return replace(metadata, lives=metadata.lives.forgotten(life))
+
+
+def _lead(metadata: Metadata, broker: int, life: int) -> Metadata:
+    if metadata.leads.is_spread:
+        raise SpreadAlready
+    return replace(metadata, lives=metadata.lives.led_by(broker, life))
+
+
+def _spread(metadata: Metadata, number: int, epoch: int) -> Metadata:
+    return replace(metadata, lives=metadata.lives.counted_from(number), leads=metadata.leads.spread(epoch))
+
+
+def _give(metadata: Metadata, by: int, rows: list[list[Any]]) -> Metadata:
+    counts = {each.topic_id: each.partitions for each in metadata.topics.values()}
+    for raw, first, count, *_ in rows:
+        if first + count > counts.get(UUID(hex=raw), 0):
+            raise TopicUnknown(f"{raw}-{first + count - 1}")
+    return replace(metadata, leads=metadata.leads.given(by, rows, metadata.lives))
+
+
+def _as(metadata: Metadata, broker: int, life: int) -> Metadata:
+    metadata.lives.check(broker, life)
+    return metadata
+
+
 _APPLY: dict[str, Any] = {
     "create": _create,
     "delete": _delete,
@@ -178,6 +218,12 @@ _APPLY: dict[str, Any] = {
     "broker_configs": lambda metadata, configs: replace(metadata, broker_configs=MappingProxyType(configs)),
     "quota": _quota,
     "join": lambda metadata, *content: replace(metadata, lives=metadata.lives.joined(*content)),
-    "end": lambda metadata, *content: replace(metadata, lives=metadata.lives.ended(*content)),
-    "lead": lambda metadata, *content: replace(metadata, lives=metadata.lives.led_by(*content)),
+    "end": _end,
+    "leave": lambda metadata, *content: replace(metadata, lives=metadata.lives.left_by(*content)),
+    "forget": _forget,
+    "lead": _lead,
+    "spread": _spread,
+    "as": _as,
+    "give": _give,
+    "wish": lambda metadata, rows: replace(metadata, leads=metadata.leads.wished(rows)),
 }

@@ -19,12 +19,15 @@ def _apply_all(metadata: Metadata, steps: Sequence[Step]) -> Metadata:
     return metadata
 
 
-FORMAT: Final = 3  # Releases that know only the second know of no lives.
+FORMAT: Final = 4  # Releases that know only the third let one broker lead everything.
+FORMAT_ONE_LEADER: Final = 3  # Those that know only the second know of no lives.
 FORMAT_ALONE: Final = 2  # Format 1 did not say which process wrote it, nor which topics were deleted.
 
 
 def _format_of(metadata: Metadata) -> int:
-    return FORMAT if metadata.lives.last else FORMAT_ALONE
+    if metadata.leads.is_spread:
+        return FORMAT
+    return FORMAT_ONE_LEADER if metadata.lives.last else FORMAT_ALONE
 
 
 METADATA: Final = SharedKind(PREFIX, "metadata", FORMAT, Metadata, Metadata.from_body, _apply_all, _format_of)

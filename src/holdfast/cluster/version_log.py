@@ -108,6 +108,7 @@ class VersionLog(Generic[V]):
         self._patience = patience
         self._lock = threading.Lock()
         self._fresh_until = 0.0
+        self.seen_at = patience.clock.boottime()  # There was none newer then.
         self._full = kind.empty(cluster_id)
         self._steps: list[Step] = []
         self.value = kind.empty(cluster_id)
@@ -121,9 +122,11 @@ class VersionLog(Generic[V]):
 
     def refresh(self) -> V:
         """Look for a newer version. One read, if there is none."""
+        began = self._patience.clock.boottime()
         with self._lock:
             if not self._is_newest():
                 self._reload()
+            self.seen_at = began
             return self.value
 
     def _is_newest(self) -> bool:

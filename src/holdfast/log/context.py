@@ -99,9 +99,10 @@ class LogContext:
             damage=Damage(clock.monotonic),
         )
 
-    async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
-        """The partition's newest manifest; if there is none it is made, or NoManifest raised."""
+    async def open_manifests(self, home: PartitionId, *, create: bool, epoch: int | None = None) -> ManifestLog:
+        """The partition's newest manifest; if there is none it is made, in this epoch, or NoManifest raised."""
         identity = self.journal.identity
+        first_epoch = Epoch(identity.generation if epoch is None else epoch)
         return await self.calls.run(
             ManifestLog.open,
             self.objects,
@@ -109,7 +110,7 @@ class LogContext:
             cluster_id=identity.cluster,
             writer=identity.broker,
             patience=self.patience,
-            first_epoch=Epoch(identity.generation) if create else None,
+            first_epoch=first_epoch if create else None,
             forgotten_below=self.producer_ids.end(),  # A topic made again: they may have written to the one before.
             incarnation=self.journal.incarnation,
         )

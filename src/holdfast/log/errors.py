@@ -20,6 +20,7 @@ Unavailable
 ├── DiskFull               the disk's free space is down to the reserve: free some, then try again
 └── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
 Fenced
+├── LedElsewhere           another broker leads the partition: ask there
 └── OwnerChanged           another process has taken the store over: stop
 Stopped
 └── LogsStopped            the write-ahead log has failed, or the logs are closed
@@ -34,7 +35,7 @@ Corrupt
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import Corrupt, Fenced, Rejected, Stopped, Unavailable
 
@@ -57,6 +58,19 @@ class PartitionDeleted(Rejected):
     def __init__(self, path: str) -> None:
         super().__init__(f"partition {path} is deleted")
         self.path = path
+
+
+class LedElsewhere(Fenced):
+    """Another broker of the cluster leads this partition, or nobody does for now."""
+
+    def __init__(self, path: str, broker: int = -1, epoch: int = -1) -> None:
+        super().__init__(f"partition {path} is led elsewhere" + (f", by broker {broker}" if broker >= 0 else ""))
+        self.path = path
+        self.broker = broker  # -1: nobody.
+        self.epoch = epoch
+
+
+NotOpen: TypeAlias = Corrupt | LedElsewhere  # Why a partition is not open here.
 
 
 class WalLimitTooLow(Rejected, ValueError):

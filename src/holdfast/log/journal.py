@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -70,6 +71,7 @@ class EntryLog(Protocol):
 
 
 _TOLD_KEPT = 240
+_new_id = partial(tuple.__new__, LogId)
 
 
 class Journal:
@@ -149,10 +151,10 @@ class Journal:
                 self._wal, replace(self.kept, quarantined={**self.kept.quarantined, home: quarantined})
             )
 
-    def append(
-        self, kind: int, home: PartitionId, content: Buffer, on_durable: Callable[[int], None], number: int
-    ) -> int:
+    def append(self, prefix: bytes, content: Buffer, on_durable: Callable[[int], None], number: int) -> int:
         """Queue an entry; `on_durable(number)` is called in the loop once it is durable. The entry's index.
+
+        The prefix says what it is: see `entry.encode_prefix`.
 
         They are told in the order of the entries, since who hears of a later one may count on those before it. Of
         several in a row only the last is told to the same `on_durable`.
@@ -161,9 +163,7 @@ class Journal:
             raise self._failure
         index = self._next_index
         try:
-            self._wal.append_one(
-                LogId(self.kept.identity.generation, index), (entry.encode_prefix(kind, home), content)
-            )
+            self._wal.append_one(_new_id((self.kept.identity.generation, index)), (prefix, content))
         except (WalFailed, Fenced) as failure:  # It has stopped, and the loop has not heard of it yet.
             self._done(index, failure)
             assert self._failure is not None

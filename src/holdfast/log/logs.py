@@ -27,14 +27,16 @@ from holdfast.log.background.deletions import Deletions, Strike, no_list
 from holdfast.log.background.flusher import Flusher
 from holdfast.log.background.maintenance import Maintenance
 from holdfast.log.context import Environment, LogContext, ProducerIdsGiven
-from holdfast.log.errors import LogsStopped, PartitionDeleted
+from holdfast.log.errors import LedElsewhere, LogsStopped, PartitionDeleted
 from holdfast.log.metadata import Identity, check_marks
+from holdfast.log.ownership.life_seat import LifeSeat
 from holdfast.log.ownership.owner import Here
 from holdfast.log.ownership.owner_watch import OwnerWatch
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.pressure.backpressure import Backpressure
 from holdfast.log.pressure.purge import LogPurge
 from holdfast.log.recovery.begin import LocalLog, OpenedLogs, begin, open_local, tell_recovered
+from holdfast.log.recovery.begin_life import begin_life
 from holdfast.log.recovery.begin_rounds import begin_rounds, limited
 from holdfast.log.recovery.opening import Openings
 from holdfast.log.recovery.quarantine import Quarantine
@@ -62,6 +64,7 @@ class Logs:
         self._ground = LogContext.of(journal, begun.environment, settings, self._changed, self._grew, self.room)
         self._use = replayed.use
         self._space = begun.local.space
+        self.recovered = 0, 0.0  # Bytes of the write-ahead log that the start has read, and in how many seconds.
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._openings = Openings(
             self._ground, replayed, quarantine, self._welcome, lambda: self.owner.check(), self._note_set_back
@@ -116,6 +119,7 @@ class Logs:
         local: LocalLog | None = None,
         rounds: Objects | None = None,
         node_id: int = 0,
+        seat: LifeSeat | None = None,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
 
@@ -130,6 +134,7 @@ class Logs:
         Who has read the write-ahead log already hands it in as `local`. It stays the caller's until it `is_taken`.
 
         With `wal.place=store` the directory is not used: the log is in `rounds`, or in the same store as all else.
+        With a `seat` this is one of several lives, with a series of its own, and nothing is taken over.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
         environment = Environment(
@@ -139,16 +144,20 @@ class Logs:
         if isinstance(wal_settings, JournalSettings) and wal_settings.place == "store":
             is_in_store = True
             settings, quarantine = limited(settings), None  # What no partition can hold stays in its rounds.
-            begun = await begin_rounds(
-                OffLoopObjects(rounds) if rounds else environment.objects,
-                environment,
-                settings,
-                wal_settings,
-                node_id=node_id,
-                take_over=take_over,
-                here=here or Here(),
-                threaded=threaded,
-            )
+            place = OffLoopObjects(rounds) if rounds else environment.objects
+            if seat is not None:
+                begun = await begin_life(place, environment, settings, wal_settings, seat, threaded=threaded)
+            else:
+                begun = await begin_rounds(
+                    place,
+                    environment,
+                    settings,
+                    wal_settings,
+                    node_id=node_id,
+                    take_over=take_over,
+                    here=here or Here(),
+                    threaded=threaded,
+                )
             local = begun.local
         found = local or await open_local(
             wal_directory, environment, settings, wal_settings, threaded=threaded, reserve_size=reserve_size
@@ -161,6 +170,7 @@ class Logs:
             shelf = Quarantine(quarantine, environment.chance) if quarantine else None
             logs = cls(begun, settings, shelf, look_calls)
             tell_recovered(found, len(logs._openings.homes))
+            logs.recovered = found.wal.on_disk_size(), found.seconds
         except BaseException:
             if local is None or local.is_taken:
                 found.close()
@@ -176,14 +186,35 @@ class Logs:
 
     # Partitions
 
-    async def partition(self, home: PartitionId, settings: PartitionSettings | None = None) -> PartitionLog:
-        """A partition's log; opened, and made, when it is not open yet."""
+    async def partition(
+        self, home: PartitionId, settings: PartitionSettings | None = None, epoch: int | None = None
+    ) -> PartitionLog:
+        """A partition's log; opened, and made, when it is not open yet. One of several leads it in its row's epoch."""
         self._check_alive()
         if home.topic_id in self._deletions:
             raise PartitionDeleted(home.path)
         if home in self._partitions:
             return self._partitions[home]
-        return await self._openings.open(home, settings or PartitionSettings())
+        return await self._openings.open(home, settings or PartitionSettings(), epoch)
+
+    async def give_up(self, partition: PartitionLog) -> None:
+        """Flush all of a partition, and close it in the turn in which nothing is left: then another may lead it.
+
+        Nobody may find it any more who is not under way with it already.
+        """
+        while partition.is_storing or partition.marks.log_end > partition.marks.flushed:
+            await self._ground.calls.local(self._ground.journal.sync)
+            await asyncio.sleep(0)  # Word of durability is on its way to us.
+            await partition.flush()
+            await partition.settled()
+        self.drop(partition)
+
+    def drop(self, partition: PartitionLog) -> None:
+        """Another leads it: who waits is told, and what is left of it here is nobody's business any more."""
+        if self._partitions.get(partition.home) is partition:
+            del self._partitions[partition.home]
+        partition.tail.clear()
+        partition.fail(LedElsewhere(partition.home.path))
 
     def _welcome(self, partition: PartitionLog) -> None:
         """A partition is open, unless the logs have stopped or its topic was deleted meanwhile."""
@@ -314,6 +345,11 @@ class Logs:
     async def flush_all(self) -> None:
         """Flush everything that is durable."""
         await self._flusher.flush_all(self._partitions.values())
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether nothing is in the write-ahead log alone."""
+        return not self._openings.homes and not any(len(each.tail) for each in self._partitions.values())
 
     async def close(self, timeout_ms: int | None = None) -> None:
         """Make everything durable, flush within the time limit (of the settings, if no other), let the directory go."""

@@ -36,6 +36,7 @@ from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
+from holdfast.log.errors import NotOpen
 from holdfast.log.partition.partition import PartitionLog
 
 
@@ -44,7 +45,7 @@ class GroupCoordinator:
 
     def __init__(
         self,
-        logs: Sequence[PartitionLog | Corrupt],
+        logs: Sequence[PartitionLog | NotOpen],
         settings: GroupSettings | None = None,
         *,
         clock: Clock,
@@ -68,6 +69,17 @@ class GroupCoordinator:
         """Read the internal partitions; each one's groups are served as soon as it is read. May be tried again."""
         await self._shards.load()
         self.timers.call_at(self.timers.now() + self._settings.offsets_check_ms, self.offsets.expire)
+
+    async def follow(self, logs: Sequence[PartitionLog | NotOpen]) -> bool:
+        """Serve the groups of these internal partitions from here on, and no others; whether any are new."""
+        served, has_new = self._shards.logs, False
+        for number, log in enumerate(logs):
+            if number in served and served[number] is not log:
+                await self._shards.close(number)
+            if isinstance(log, PartitionLog) and served.get(number) is not log:
+                await self._shards.open(number, log)
+                has_new = True
+        return has_new
 
     async def close(self) -> None:
         """Answer everybody who waits with CoordinatorStopped, take no more, and wait until all is durable."""

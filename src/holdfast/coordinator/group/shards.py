@@ -15,6 +15,7 @@ from holdfast.coordinator.group.shard import GroupContext, Shard
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.errors import Corrupt
+from holdfast.log.partition.partition import PartitionLog
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ class Shards:
 
     def __init__(self, logs: InternalLogs, around: GroupContext) -> None:
         self._topic = InternalTopic("groups", logs)
+        self._around = around
         self._groups_max = around.settings.groups_max
         self._silence_ms = around.settings.silence_ms
         self._timers = around.timers
@@ -43,6 +45,25 @@ class Shards:
         await self._topic.load(lambda number, _: self._served[number].load())
         for number in self._served.keys() - self._topic.served.keys():
             del self._served[number]
+
+    async def open(self, number: int, log: PartitionLog) -> None:
+        """This broker leads a partition from here on."""
+        shard = Shard(number, log, self._around)
+        self._topic.open_one(number, log)
+        self._served[number] = shard
+        await shard.load()
+
+    async def close(self, number: int) -> None:
+        """Another broker leads it: who waits is told, and asks there."""
+        shard = self._served.pop(number, None)
+        self._topic.close_one(number)
+        if shard is not None:
+            await shard.close()
+
+    @property
+    def logs(self) -> dict[int, PartitionLog]:
+        """The partitions that are served."""
+        return {number: shard.partition for number, shard in self._served.items()}
 
     def number_of(self, group_id: str) -> int:
         """The internal partition that holds a group."""
@@ -61,7 +82,8 @@ class Shards:
         """Whether there is a group, or it cannot be known."""
         if self._topic.quarantined(group_id) is not None:
             return True
-        return group_id in self._served[self.number_of(group_id)].groups
+        shard = self._served.get(self.number_of(group_id))
+        return shard is not None and group_id in shard.groups
 
     async def find(self, group_id: str) -> DurableGroup | None:
         """A group, if there is one."""

@@ -10,15 +10,16 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 
-from holdfast.coordinator.runtime.errors import CoordinatorQuarantined, NewerRecord
+from holdfast.coordinator.runtime.errors import CoordinatorQuarantined, NewerRecord, NotCoordinator
 from holdfast.errors import Corrupt
+from holdfast.log.errors import NotOpen
 from holdfast.log.partition.partition import PartitionLog
 
 log = logging.getLogger(__name__)
 
 _LOADS_MAX = 8  # Internal partitions read at the same time.
 
-InternalLogs = Sequence[PartitionLog | Corrupt]  # A corrupt one is there as the reason why.
+InternalLogs = Sequence[PartitionLog | NotOpen]  # One that is not open is there as the reason why.
 
 
 class InternalTopic:
@@ -38,9 +39,18 @@ class InternalTopic:
         for number, each in enumerate(logs):
             if isinstance(each, Corrupt):
                 self._quarantine(number, each)
-            else:
-                assert each.settings.durability == "fsync", "what is acknowledged here must survive"
-                self.served[number] = each
+            elif isinstance(each, PartitionLog):
+                self.open_one(number, each)
+
+    def open_one(self, number: int, log: PartitionLog) -> None:
+        """Serve a partition from here on."""
+        assert log.settings.durability == "fsync", "what is acknowledged here must survive"
+        self.served[number] = log
+
+    def close_one(self, number: int) -> None:
+        """Another broker has a partition."""
+        self.served.pop(number, None)
+        self._quarantined.pop(number, None)
 
     def number_of(self, key: str) -> int:
         """The partition that holds a key."""
@@ -53,6 +63,8 @@ class InternalTopic:
     def check_number(self, number: int) -> None:
         if number in self._quarantined:
             raise self._quarantined[number]
+        if number not in self.served:
+            raise NotCoordinator(number)
 
     def quarantined(self, key: str | None = None) -> CoordinatorQuarantined | None:
         """Why a key cannot be served, or why a list of all keys is not whole; None if all is well."""

@@ -15,6 +15,7 @@ from holdfast.errors import Fenced, HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.background.rest import BACKGROUND, rest
+from holdfast.log.ownership.life_seat import LifeOwner
 from holdfast.log.ownership.owner import Owner
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class OwnerWatch:
 
     def __init__(
         self,
-        owner: Owner,
+        owner: Owner | LifeOwner,
         calls: BlockingCalls,
         clock: Clock,
         interval_s: float,

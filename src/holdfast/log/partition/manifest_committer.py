@@ -187,7 +187,8 @@ class ManifestCommitter:
         if below <= self._told_deleted:
             return
         ground, home = self._partition.ground, self._partition.home
-        ground.journal.append(entry.DELETE_RECORDS, home, entry.encode_offset(below), lambda _: None, 0)
+        prefix = entry.encode_prefix(entry.DELETE_RECORDS, home)
+        ground.journal.append(prefix, entry.encode_offset(below), lambda _: None, 0)
         await ground.calls.local(ground.journal.sync)
         self._told_deleted = below
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from holdfast.log import entry
@@ -22,7 +23,8 @@ from holdfast.log.partition.state import PartitionState
 from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.settings import PartitionSettings
-from holdfast.record.batch import BatchHeader, check, split, stamp, stamp_log_append_time
+from holdfast.record.batch import BatchHeader, check, place, split, stamp_log_append_time
+from holdfast.record.errors import TooLarge
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END, NO_PRODUCER
 from holdfast.record.marker import Marker, build_marker
 from holdfast.segment.manifest.log import ManifestLog
@@ -42,6 +44,9 @@ class Appended(NamedTuple):
     repeated: bool = False  # It was appended before; this is where.
 
 
+_new_appended = partial(tuple.__new__, Appended)  # One for each batch.
+
+
 class PartitionLog(PartitionState):
     """One partition's log. Made by `Logs`."""
 
@@ -49,6 +54,7 @@ class PartitionLog(PartitionState):
         self, ground: LogContext, home: PartitionId, settings: PartitionSettings, manifests: ManifestLog, replayed: Tail
     ) -> None:
         super().__init__(ground, home, settings, manifests, replayed)
+        self._prefix = entry.encode_prefix(entry.BATCHES, home)
         self._commits = ManifestCommitter(self)
         self._reads = Reading(self, self._commits)
         self._lookups = Lookup(self, self._commits)
@@ -78,6 +84,12 @@ class PartitionLog(PartitionState):
             raise ValueError("append needs at least one batch")
         return [(check(batch, size_max), batch) for _, batch in found]
 
+    def check_one(self, header: BatchHeader) -> None:
+        """The same for one batch that was held against every rule but this partition's own."""
+        self.check_alive()
+        if header.size > self.settings.batch_size_max:
+            raise TooLarge(header.size, self.settings.batch_size_max)
+
     def append_one(self, header: BatchHeader, batch: memoryview) -> Appended:
         """Append a checked batch, without waiting. Stamps it in place; its bytes must not change any more."""
         self.check_alive()
@@ -94,10 +106,9 @@ class PartitionLog(PartitionState):
             append_time_ms = latest_ms = self.ground.time.stamp_ms()
             stamp_log_append_time(batch, append_time_ms)
         ground, base, epoch = self.ground, self.marks.log_end, self.epochs.current
-        stamp(batch, base, epoch)
-        header = header.placed(base, epoch, latest_ms)
+        header = place(batch, header, base, epoch, latest_ms)
         end = Offset(base + header.last_offset_delta + 1)
-        index = ground.journal.append(entry.BATCHES, self.home, batch, self._note_durable, end)
+        index = ground.journal.append(self._prefix, batch, self._note_durable, end)
         self.tail.add(TailBatch(header, batch, index, 0, ground.clock.monotonic()))
         if not is_plain:  # Nobody remembers anything of the others, and their epoch is known.
             self.note_batch(header, batch)
@@ -106,7 +117,8 @@ class PartitionLog(PartitionState):
             self.high_watermark.advance(marks.high_watermark)
             self._tell()
         ground.on_growth(self, header.size)
-        return Appended(base, end, append_time_ms)
+        appended: Appended = _new_appended((base, end, append_time_ms, False))
+        return appended
 
     def append_marker(self, marker: Marker) -> Appended:
         """Append the end of a producer's transaction. A repeated one is harmless."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice, takewhile
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from holdfast.record.marker import Marker, MarkerKind, read_marker
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.producers import BATCHES_MAX, ProducerBatch, Producers, ProducerState
 from holdfast.types import Offset
+
+_new_batch = partial(tuple.__new__, ProducerBatch)
 
 
 class Ended(NamedTuple):
@@ -53,8 +56,10 @@ class ProducerTable:
     def find_repeat(self, header: BatchHeader) -> ProducerBatch | None:
         """The batch that this one repeats, if it is one of the last five. Raises for a zombie,
         and for whatever does not follow: of an older repeat nobody knows whether it was ever appended."""
-        _check_whole(header)
         state = self._states.get(header.producer_id)
+        if state is not None and _is_next(state, header):
+            return None  # As nearly all.
+        _check_whole(header)
         if header.producer_id == NO_PRODUCER:
             return None
         if state is None:
@@ -111,7 +116,7 @@ class ProducerTable:
         if state is None or header.producer_epoch > state.epoch:
             start = state.transaction_start if state else None
             state = ProducerState(header.producer_id, header.producer_epoch, transaction_start=start)
-        noted = ProducerBatch(header.base_sequence, header.last_sequence, header.base_offset, header.max_timestamp)
+        noted = _new_batch((header.base_sequence, header.last_sequence, header.base_offset, header.max_timestamp))
         start = state.transaction_start
         if header.is_transactional and start is None:
             start = Offset(header.base_offset)
@@ -186,6 +191,15 @@ class ProducerTable:
             for each in self._states.values()
             if each.transaction_start is not None
         }
+
+
+def _is_next(state: ProducerState, header: BatchHeader) -> bool:
+    """Whether a batch follows its producer's last one, in the same epoch, and in its transaction if one is open."""
+    if header.producer_epoch != state.epoch or not state.batches:
+        return False
+    if header.base_sequence != (state.batches[-1].last_sequence + 1) & SEQUENCE_MASK:
+        return False
+    return state.transaction_start is None or header.is_transactional
 
 
 def _check_whole(header: BatchHeader) -> None:

@@ -15,6 +15,7 @@ from holdfast.log.context import Environment
 from holdfast.log.errors import WalLimitTooLow
 from holdfast.log.journal import EntryLog, Journal
 from holdfast.log.metadata import read_kept
+from holdfast.log.ownership.life_seat import LifeOwner
 from holdfast.log.ownership.owner import Here, Owner, become_owner
 from holdfast.log.pressure.space import Space
 from holdfast.log.recovery.identify import begin_generation, identify
@@ -50,7 +51,7 @@ class OpenedLogs:
 
     local: LocalLog
     journal: Journal
-    owner: Owner
+    owner: Owner | LifeOwner
     environment: Environment  # With a store that may use the disk's reserve, if there is one.
 
 

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
+from holdfast.cluster.errors import SpreadAlready
 from holdfast.cluster.identity import claim_store
+from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.believed_time import keep_first
 from holdfast.io.chance import Chance
 from holdfast.io.objects import Objects
@@ -57,6 +59,7 @@ async def begin_rounds(
     patience = VersionRetries(clock, environment.chance, calls.block)
     look_s = settings.owner_check_ms / 1000
     cluster = await calls.run(claim_store, environment.objects, f"{environment.chance.bits(128):032x}")
+    await calls.run(_check_one_leads, environment.objects, cluster, patience)
     await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000)
     owner, before = await calls.run(
         claim_with_rounds, environment.objects, patience, here, take_over=take_over, look_s=look_s
@@ -79,6 +82,12 @@ async def begin_rounds(
         raise
     local = LocalLog(wal, None, replayed, clock.monotonic() - began, is_taken=True, is_clean=wal.is_clean)
     return OpenedLogs(local, journal, owner, environment)
+
+
+def _check_one_leads(objects: Objects, cluster: str, patience: VersionRetries) -> None:
+    """Raise SpreadAlready where many lead: nobody may seal the series of all of them. Blocks."""
+    if MetadataLog(objects, cluster, "", patience).metadata.leads.is_spread:
+        raise SpreadAlready
 
 
 def _open(
@@ -109,7 +118,7 @@ def _open(
     owner.heir_of = [each.incarnation for each in kept.lives]
     lives = (*kept.lives, Life(owner.incarnation, here.place))[-LIVES_MAX:]
     kept = replace(kept, lives=lives, deletes_from=0)
-    _put_first(series, kept.encode(), series.patience.chance)
+    put_first(series, kept.encode(), series.patience.chance)
     return RoundsLog(series, kept.encode(), left, settings, is_clean=is_clean, threaded=threaded), kept
 
 
@@ -119,7 +128,8 @@ def _newest_kept(left: Sequence[Inheritance]) -> LogMetadata | None:
     return next((decode(data) for found in rounds if (data := kept_of(found)) is not None), None)
 
 
-def _put_first(series: Series, kept: bytes, chance: Chance) -> None:
+def put_first(series: Series, kept: bytes, chance: Chance) -> None:
+    """Begin a series. Raises SeriesEnded if it is sealed already. Blocks."""
     nonce = f"{chance.bits(128):032x}"
     header = RoundHeader(ROUND, series.id.broker, series.id.life, 0, 0, nonce)
     rows, _ = lay_out([], kept)

@@ -16,9 +16,9 @@ from holdfast.log.recovery.quarantine import Quarantine
 from holdfast.log.recovery.quarantine_mover import QuarantineMover
 from holdfast.log.recovery.replay import ReplayedTails, continue_at
 from holdfast.log.settings import PartitionSettings
-from holdfast.segment.errors import NoManifest
+from holdfast.segment.errors import HigherEpoch, NoManifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.types import PartitionId
+from holdfast.types import Epoch, PartitionId
 
 log = logging.getLogger(__name__)
 
@@ -76,18 +76,24 @@ class Openings:
             for home in [home for home in tails if home.topic_id == topic_id]:
                 tails.pop(home).clear()
 
-    async def open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
-        """Open a partition, or make it. A tail that cannot go on where the store ends goes to quarantine."""
+    async def open(self, home: PartitionId, settings: PartitionSettings, epoch: int | None = None) -> PartitionLog:
+        """Open a partition, or make it. A tail that cannot go on where the store ends goes to quarantine.
+
+        With an `epoch`, that of the partition's row, it is led in that one, and not in the log's generation.
+        """
         if home not in self._under_way:
-            self._under_way[home] = asyncio.ensure_future(self._open(home, settings))
+            self._under_way[home] = asyncio.ensure_future(self._open(home, settings, epoch))
             self._under_way[home].add_done_callback(lambda _: self._under_way.pop(home, None))
         return await asyncio.shield(self._under_way[home])
 
-    async def _open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+    async def _open(self, home: PartitionId, settings: PartitionSettings, epoch: int | None) -> PartitionLog:
         await self._mover.leave(home)
         try:
             self._mover.check(home)
-            partition = await self._open_sound(home, settings)
+            if epoch is None:
+                partition = await self._open_sound(home, settings)
+            else:
+                partition = await self._open_led(home, settings, epoch)
         except Corrupt as failure:
             tails = [each[home] for each in (self._strays, self._tails) if home in each]
             quarantined = await self._mover.save(home, tails, failure)
@@ -129,6 +135,22 @@ class Openings:
         if is_set_back:
             self._set_back_generation = max(self._set_back_generation, journal.identity.generation)
             self._on_set_back()
+        return partition
+
+    async def _open_led(self, home: PartitionId, settings: PartitionSettings, epoch: int) -> PartitionLog:
+        """One whose row names us, or whose tail we settle. Its epoch is in the manifest before it is served."""
+        tail = self._tails.get(home) or Tail(self._use)
+        try:
+            manifests = await self._ground.open_manifests(home, create=tail.first is None, epoch=epoch)
+        except NoManifest as missing:
+            raise StoreBehind(home.path, 0, tail.end or 0) from missing
+        if manifests.manifest.epoch > epoch:
+            raise HigherEpoch(home.manifests, Epoch(epoch), manifests.manifest.epoch)
+        continue_at(tail, manifests.manifest)
+        partition = PartitionLog(self._ground, home, settings, manifests, tail)
+        await partition.note_replayed()
+        partition.epochs.note(epoch, partition.marks.log_end)
+        await partition.take_over()
         return partition
 
     def note_set_back(self, partitions: Iterable[PartitionLog]) -> None:

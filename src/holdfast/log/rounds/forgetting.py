@@ -27,6 +27,10 @@ class Forgetting:
         """Nothing of these is needed any more."""
         self._due.extend(series)
 
+    def add_forgotten(self, now: float, series: Series) -> None:
+        """This one is forgotten already."""
+        self._forgotten.append(Forgotten(now, series))
+
     def go_on(self, now: float) -> None:
         """Forget those that are due, and delete those that nobody may be reading any more. Blocks."""
         while self._due:

@@ -1,0 +1,160 @@
+"""Known ways to lead a partition twice, or to lose the tail of one."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+LEADS = "tests/cluster/test_leads.py"
+
+LEADERS = "tests/cluster/test_leaders.py"
+
+_LEADS = "cluster/leads.py"
+_LEADERSHIP = "log/ownership/leadership.py"
+_SETTLE = "log/recovery/settle.py"
+_OPENING = "log/recovery/opening.py"
+_SHARED = "broker/shared_topics.py"
+
+BUGS = [
+    Bug(
+        "a partition is given away while its leader lives",
+        (Edit(_LEADS, " or (life != by and lives.has(life))", ""),),
+        (f"{LEADS}::test_a_row_changes_hands_by_its_own_life_or_when_that_is_over",),
+    ),
+    Bug(
+        "a partition is given by what its row said before",
+        (Edit(_LEADS, "if self.of(home) != before:", "if False:"),),
+        (f"{LEADS}::test_of_two_that_give_the_same_partition_one_does_not_fit",),
+    ),
+    Bug(
+        "a life that is over gives partitions away",
+        (Edit(_LEADS, "        if not lives.has(by):\n", "        if False:\n"),),
+        (f"{LEADS}::test_a_life_that_is_over_gives_and_is_given_nothing",),
+    ),
+    Bug(
+        "a partition is given to a life that is over",
+        (Edit(_LEADS, "            if to not in brokers:\n", "            if False:\n"),),
+        (f"{LEADS}::test_a_life_that_is_over_gives_and_is_given_nothing",),
+    ),
+    Bug(
+        "a life that is over changes topics",
+        (Edit("cluster/metadata.py", "    metadata.lives.check(broker, life)\n", ""),),
+        (f"{LEADS}::test_a_life_that_is_over_gives_and_is_given_nothing",),
+    ),
+    Bug(
+        "a partition has another leader in the same epoch",
+        (Edit(_LEADS, "new_epoch <= epoch", "new_epoch < epoch"),),
+        (f"{LEADS}::test_epochs_only_grow_also_above_those_of_one_leader",),
+    ),
+    Bug(
+        "one leads everything where each partition has a leader",
+        (
+            Edit(
+                "cluster/metadata.py", "    if metadata.leads.is_spread:\n        raise", "    if False:\n        raise"
+            ),
+        ),
+        (f"{LEADS}::test_leadership_by_partition_begins_once_and_when_nobody_lives",),
+    ),
+    Bug(
+        "lives count on below series that are there",
+        (Edit("cluster/lives.py", "last=max(self.last, number)", "last=self.last"),),
+        (f"{LEADS}::test_leadership_by_partition_begins_once_and_when_nobody_lives",),
+    ),
+    Bug(
+        "a partition is handed over before all of it is flushed",
+        (
+            Edit(
+                "log/logs.py",
+                "while partition.is_storing or partition.marks.log_end > partition.marks.flushed:",
+                "for _ in range(1):",
+            ),
+        ),
+        (LEADERS,),
+    ),
+    Bug(
+        "a series is settled that is not sealed",
+        (
+            Edit(_SETTLE, "    series.seal(why)\n    return read_series(", "    return look_at_series("),
+            Edit(_SETTLE, "takeover import read_series", "takeover import look_at_series"),
+        ),
+        (LEADERS,),
+    ),
+    Bug(
+        "a leader serves before its epoch is in the manifest",
+        (
+            Edit(
+                _OPENING,
+                "        partition.epochs.note(epoch, partition.marks.log_end)\n        await partition.take_over()\n",
+                "        partition.epochs.note(epoch, partition.marks.log_end)\n",
+            ),
+        ),
+        (f"{LEADERS}::test_a_leader_has_its_epoch_in_the_manifest_before_it_serves",),
+    ),
+    Bug(
+        "what could not be settled is given away",
+        (Edit(_SETTLE, "                failed[home] = failure\n                return None\n", ""),),
+        (LEADERS,),
+    ),
+    Bug(
+        "partitions are given as they are, and not as they were settled",
+        (Edit(_LEADERSHIP, "Lead(life, floor if epochs is None else epochs[home])", "metadata.leads.of(home)"),),
+        (LEADERS,),
+    ),
+    Bug(
+        "nothing of a life that is over is settled",
+        (Edit(_SETTLE, "entries_left(rounds, homes)", "entries_left([], homes)"),),
+        (LEADERS,),
+    ),
+    Bug(
+        "a partition goes on where it was when it is not known whether it was given away",
+        (
+            Edit(
+                _LEADERSHIP,
+                '                log.debug("whether %s is given away is not known: %s", home.path, failure)\n',
+                "                return\n",
+            ),
+        ),
+        (f"{LEADERS}::test_a_partition_whose_giving_has_no_answer_is_served_by_nobody",),
+    ),
+    Bug(
+        "a partition is opened in an epoch that is past",
+        (Edit(_OPENING, "        if manifests.manifest.epoch > epoch:\n", "        if False:\n"),),
+        (f"{LEADERS}::test_nobody_opens_a_partition_in_an_epoch_that_is_past",),
+    ),
+    Bug(
+        "a life that cannot be settled whole is read again all the time",
+        (Edit(_LEADERSHIP, "            if self._is_due(life):\n", "            if True:\n"),),
+        (f"{LEADERS}::test_a_partition_that_cannot_be_settled_keeps_its_row_and_nobody_else_waiting",),
+    ),
+    Bug(
+        "a series is forgotten while a row names its life",
+        (
+            Edit(_LEADERSHIP, "        if not metadata.leads.led_by(life):\n", "        if True:\n"),
+            Edit("cluster/metadata.py", "    for home in metadata.leads.led_by(life):\n", "    for home in []:\n"),
+        ),
+        (f"{LEADERS}::test_a_partition_that_cannot_be_settled_keeps_its_row_and_nobody_else_waiting",),
+    ),
+    Bug(
+        "a partition that is being handed over is opened again",
+        (
+            Edit(_SHARED, "if lead.life != self._life or home in self._moving:", "if lead.life != self._life:"),
+            Edit(_SHARED, "is_due = is_ours and home not in self._moving", "is_due = is_ours"),
+        ),
+        (f"{LEADERS}::test_a_partition_whose_giving_has_no_answer_is_served_by_nobody",),
+    ),
+    Bug(
+        "a broker that would lead alone joins those who lead together, and is given partitions",
+        (Edit("cluster/member.py", 'if metadata.leads.is_spread and self._settings.leaders == "one":', "if False:"),),
+        ("tests/cluster/test_members.py::test_who_would_lead_alone_does_not_join_those_who_lead_together",),
+    ),
+    Bug(
+        "partitions are given to a broker that is leaving",
+        (
+            Edit(
+                _LEADS,
+                "    counts = {each.life: 0 for each in lives.staying}\n",
+                "    counts = {each.life: 0 for each in lives.eldest_first}\n",
+            ),
+        ),
+        (f"{LEADS}::test_who_leaves_is_given_nothing",),
+    ),
+]

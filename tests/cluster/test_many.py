@@ -1,0 +1,244 @@
+"""Real brokers that share a store, each partition with a leader of its own: killed, stopped, drained, more of them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.broker.wire import Wire
+from tests.cluster.test_pair import QUICK, Cluster, Writers, check_groups_go_on, status
+from tests.kill.numbers import (
+    QUIET,
+    TOPIC,
+)
+from tests.support.broker_process import COMMAND, BrokerProcess
+from tests.support.faulty_proxy import Fault, FaultyProxy
+from tests.support.s3_server import S3Server, missing
+
+from holdfast.protocol.api import Key
+from holdfast.testing.process import BrokerDidNotStart
+
+MANY = ("cluster.leaders=many",)
+
+
+def many(folder: Path, *settings: str, store: str = "") -> Cluster:
+    return Cluster(folder, store or str(folder / "store"), (*settings, *MANY))
+
+
+def start(cluster: Cluster, *numbers: int) -> None:
+    for number in numbers:
+        cluster.start(number)
+        cluster.until(number, f"broker {number} leads with")
+    cluster.until_known()
+
+
+def leaders(cluster: Cluster, number: int, topic: str = TOPIC) -> list[int]:
+    """Who leads each partition, as one broker tells it."""
+    admin = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[number].address})
+    found = admin.list_topics(topic, timeout=10).topics[topic].partitions
+    return [found[each].leader for each in sorted(found)]
+
+
+def until_led_by(cluster: Cluster, number: int, wanted: set[int], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while set(leaders(cluster, number)) != wanted:
+        assert time.monotonic() < deadline, f"led by {leaders(cluster, number)}, not by {wanted}"
+        time.sleep(0.1)
+
+
+def until_leads(cluster: Cluster, wanted: int) -> None:
+    """Wait until a broker leads the first partition."""
+    deadline = time.monotonic() + 20
+    while leaders(cluster, 1)[0] != wanted:
+        assert time.monotonic() < deadline, "a partition was not moved"
+        time.sleep(0.1)
+
+
+def until_settled(cluster: Cluster, number: int) -> None:
+    """Wait until nothing moves for a while: a reader of offsets is not told a second time where to ask."""
+    before: list[int] = []
+    while (found := leaders(cluster, number)) != before or -1 in found:
+        before = found
+        time.sleep(1.5)
+
+
+def test_others_lead_on_when_a_broker_is_killed(tmp_path: Path) -> None:
+    """C1, C2, C4, in part: all lead, and each tells so; kill -9 of one with its machine, then of all."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1, 2, 3)
+        cluster.make_topic()
+        for number in (1, 2, 3):
+            until_led_by(cluster, number, {1, 2, 3})
+        code, found = status(str(tmp_path / "store"))
+        assert code == 0
+        assert [(each["broker"], each["state"]) for each in found["brokers"]] == [(at, "leads") for at in (1, 2, 3)]
+        assert found["without_leader"] == found["to_settle"] == 0
+        assert sum(each["partitions"] for each in found["brokers"]) == found["partitions"]
+        before = leaders(cluster, 1)[0]
+        move = [COMMAND, "cluster", "move", str(tmp_path / "store"), f"{TOPIC}:0", str(1 + before % 3)]
+        subprocess.run(move, check=True)
+        until_leads(cluster, 1 + before % 3)
+        with Wire(cluster.brokers[1].port) as wire:  # And back, as Kafka's own tool does it.
+            rows = [{"partition_index": 0, "replicas": [before]}, {"partition_index": 1, "replicas": [9]}]
+            asked = wire.ask(Key.ALTER_PARTITION_REASSIGNMENTS, 0, topics=[{"name": TOPIC, "partitions": rows}])
+            assert [each.error_code for each in asked.responses[0].partitions] == [0, 39]
+        until_leads(cluster, before)
+        admin = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[2].address})
+        admin.create_topics([NewTopic("copies", 1, replication_factor=3)])["copies"].result()
+        writers = Writers(cluster.bootstrap)
+        try:
+            writers.more()
+            cluster.lose(1)
+            until_led_by(cluster, 3, {2, 3})
+            writers.more()
+        finally:
+            writers.end()
+        cluster.lose(2)
+        cluster.lose(3)
+        cluster.start(4)
+        until_led_by(cluster, 4, {4})
+        writers.check(cluster.brokers[4].address)
+
+
+def test_groups_go_on_when_a_broker_is_killed(tmp_path: Path) -> None:
+    """C2, C7, in part: coordinators are where internal partitions are led; what was committed does not go back."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1, 2, 3)
+        cluster.make_topic()
+
+        def those_left() -> str:
+            until_led_by(cluster, 2, {2, 3})
+            return f"{cluster.brokers[2].address},{cluster.brokers[3].address}"
+
+        check_groups_go_on(cluster, those_left)
+
+
+def test_a_broker_that_was_stopped_leads_nothing_and_joins_again(tmp_path: Path) -> None:
+    """C3, in part: SIGSTOP, others lead what it led, SIGCONT."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1, 2)
+        cluster.make_topic()
+        until_led_by(cluster, 2, {1, 2})
+        writers = Writers(cluster.bootstrap)
+        first = cluster.brokers[1]
+        try:
+            writers.more()
+            first.signal(signal.SIGSTOP)
+            until_led_by(cluster, 2, {2})
+            writers.more()
+            first.signal(signal.SIGCONT)
+            cluster.until(1, "joins the cluster again")
+            cluster.until(1, "joined the cluster, life 3")
+            writers.more()
+        finally:
+            first.signal(signal.SIGCONT)
+            writers.end()
+        assert first.stop() == 0
+        until_led_by(cluster, 2, {2})
+        writers.check(cluster.brokers[2].address)
+
+
+def test_brokers_come_and_go_under_load(tmp_path: Path) -> None:
+    """C5, C8, in part: a second one joins and gets its share, the first is drained; no error reaches a client."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1)
+        cluster.make_topic()
+        # A client that is told of the first alone has nowhere to ask when that has left before it met the second.
+        writers = Writers(f"{cluster.bootstrap},{cluster.made(2).address}")
+        try:
+            writers.more()
+            start(cluster, 2)
+            until_led_by(cluster, 2, {1, 2}, 60.0)
+            writers.more()
+            assert cluster.brokers[1].stop() == 0
+            assert any("partitions were handed over" in each for each in cluster.brokers[1].said)
+            until_led_by(cluster, 2, {2})
+            gap = writers.more()
+        finally:
+            writers.end()
+        print(f"without an ack for {gap:.1f} s")
+        writers.check(cluster.brokers[2].address)
+        admin = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[2].address})
+        admin.delete_topics([TOPIC])[TOPIC].result()
+        assert TOPIC not in admin.list_topics(timeout=10).topics
+
+
+def test_what_many_leaders_cannot_do_yet_is_refused(tmp_path: Path) -> None:
+    """C7, in part: transactions, and brokers that would lead alone; with a sentence that says so."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1)
+        producer = Producer({**QUIET, "bootstrap.servers": cluster.bootstrap, "transactional.id": "t"})
+        with pytest.raises(Exception, match=r"(?i)coordinator|version|timed out"):
+            producer.init_transactions(2)
+        settings = (f"serve.store={tmp_path / 'store'}", "wal.place=store", "subscribe.listen=none")
+        alone = BrokerProcess(tmp_path / "alone", settings=settings)
+        with pytest.raises(BrokerDidNotStart, match=r"cluster\.leaders=many"):
+            alone.start()
+        one = Cluster(tmp_path, str(tmp_path / "store")).made(7)
+        with pytest.raises(BrokerDidNotStart, match=r"cluster\.leaders=many"):
+            one.start()
+        cluster.until_known()
+        assert not any("joins the cluster again" in each for each in cluster.brokers[1].said), "It was sealed."
+
+
+def test_a_store_that_one_led_is_led_by_many(tmp_path: Path) -> None:
+    """C8, in part: everything that was acknowledged is there, also what was only in rounds."""
+    store = str(tmp_path / "store")
+    with Cluster(tmp_path, store) as before:
+        before.start(1)
+        before.until(1, "broker 1 leads")
+        before.make_topic()
+        writers = Writers(before.bootstrap)
+        try:
+            writers.more()
+        finally:
+            writers.end()
+        before.brokers[1].kill()
+        with many(tmp_path, *QUICK, store=store) as cluster:
+            refused = cluster.made(1)
+            with pytest.raises(BrokerDidNotStart, match="stop them first"):
+                refused.start()
+            before.start(1)
+            before.until(1, "broker 1 leads")
+            assert before.brokers[1].stop() == 0
+            start(cluster, 1, 2)
+            until_led_by(cluster, 2, {1, 2})
+            until_settled(cluster, 2)
+            writers.check(cluster.brokers[2].address)
+
+
+@pytest.mark.s3
+def test_a_broker_that_is_cut_off_from_the_store_leads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2, C3, in part: its requests fail; the other leads what it led, and it comes back."""
+    if reason := missing():
+        pytest.skip(reason)
+    with S3Server() as server, FaultyProxy(server.port) as proxy:
+        for name, value in server.options.items():
+            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        with many(tmp_path, *QUICK, store=f"s3://{server.fresh_bucket()}") as cluster:
+            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
+            start(cluster, 1)
+            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
+            start(cluster, 2)
+            cluster.make_topic()
+            until_led_by(cluster, 2, {1, 2})
+            writers = Writers(cluster.bootstrap)
+            try:
+                writers.more()
+                proxy.plan = lambda method, path: Fault.CUT_BEFORE_REQUEST
+                until_led_by(cluster, 2, {2})
+                writers.more()
+                proxy.plan = lambda method, path: None
+                cluster.until(1, "joins the cluster again")
+                cluster.until(1, "joined the cluster, life 3", 60.0)
+                writers.more()
+            finally:
+                writers.end()
+            assert cluster.brokers[1].stop() == 0
+            until_led_by(cluster, 2, {2})
+            writers.check(cluster.brokers[2].address)
