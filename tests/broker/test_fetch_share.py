@@ -61,7 +61,7 @@ def test_a_producer_does_not_wait_behind_fetches_of_2000_partitions(own_broker: 
             for number in range(300):
                 assert produce(wire, "many", data, partition=1 + number % 99).error_code == 0
             fetches = greedy.count - before
-    assert 0 < fetches < 30, f"{fetches} fetches during 300 records"
+    assert 0 < fetches < 100, f"{fetches} fetches during 300 records"
 
 
 def test_whoever_gets_much_does_not_rest() -> None:

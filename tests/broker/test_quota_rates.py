@@ -90,3 +90,21 @@ def test_of_time_that_was_used_no_more_is_remembered_than_the_windows_hold() -> 
     clock.advance(10.1)
     throttle.produced(request, [bytes(100)])
     assert held == [1.0]
+
+
+def test_who_waits_for_a_quota_now_is_known_by_name() -> None:
+    """V6: which quota, whose, and for how long; nobody any more when it is filled again."""
+    clock = ManualClock()
+    quotas = {entity_text({"client-id": "c"}): {Quota.PRODUCED.value: 10.0}}
+    throttle = Throttle(lambda: quotas, Windows(of_clients=1.0, of_changes=10.0, of_work=1.0), clock)
+    session = Session(ANONYMOUS, "127.0.0.1", "PLAINTEXT")
+    request = Request(RequestHeader(Key.PRODUCE, 9, 1, "c", 0), memoryview(b""), session, Address("localhost", 1))
+    assert throttle.is_on
+    throttle.charge(request, Quota.PRODUCED, 5.0)
+    assert throttle.waiting() == []
+    throttle.charge(request, Quota.PRODUCED, 45.0)
+    assert throttle.waiting() == [("producer_byte_rate", "c", 4.0)]
+    clock.advance(3.0)
+    assert throttle.waiting() == [("producer_byte_rate", "c", 1.0)]
+    clock.advance(1.0)
+    assert throttle.waiting() == []

@@ -37,7 +37,13 @@ BUGS = [
     ),
     Bug(
         "producers are forgotten in a restart",
-        (Edit("log/recovery/opening.py", "        await partition.note_replayed()\n", ""),),
+        (
+            Edit(
+                "log/recovery/opening.py",
+                "        await partition.note_replayed()\n        partition.epochs.note(journal",
+                "        partition.epochs.note(journal",
+            ),
+        ),
         SEARCH,
     ),
     Bug(
@@ -64,7 +70,7 @@ BUGS = [
         (
             Edit(
                 "broker/topics.py",
-                "                await self._calls.run(self._metadata.commit, create_topic(topic))\n",
+                "                await self._commit_new(topic.topic_id, range(partitions), create_topic(topic))\n",
                 "                pass\n",
             ),
         ),

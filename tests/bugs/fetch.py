@@ -6,7 +6,30 @@ from tests.bugs.bug import Bug, Edit
 
 SESSIONS = "tests/broker/test_fetch_sessions.py"
 
+MANY = "tests/broker/test_fetch_many.py"
+
 BUGS = [
+    Bug(
+        "a fetch of many partitions does not hear of those that were at their end",
+        (Edit("broker/fetch/ends.py", "            each.note(number)\n", "            each.close()\n"),),
+        (f"{MANY}::test_it_wakes_for_what_it_named_and_for_nothing_else",),
+    ),
+    Bug(
+        "a partition that has moved counts as being at its end",
+        (Edit("broker/fetch/ends.py", "        self.known[number] = False\n", ""),),
+        (f"{MANY}::test_what_came_between_two_fetches_is_in_the_second",),
+    ),
+    Bug(
+        "a partition that is named twice is answered twice",
+        (
+            Edit(
+                "protocol/hot/fetch_many.py",
+                "        return int(np.count_nonzero(seen)) == len(self.numbers)\n",
+                "        return True\n",
+            ),
+        ),
+        (f"{MANY}::test_what_is_unusual_is_answered_as_ever",),
+    ),
     Bug(
         "a fetch that has too little goes round over what it has read",
         (

@@ -31,7 +31,7 @@ BUGS = [
     ),
     Bug(
         "topics do not follow a default that is changed",
-        (Edit("broker/topics.py", "            if defaults != self._defaults:\n", "            if False:\n"),),
+        (Edit("broker/topics.py", "        if defaults != self._defaults:\n", "        if False:\n"),),
         (f"{DYNAMIC}::test_defaults_of_topics_change_while_it_runs_and_stay",),
     ),
     Bug(

@@ -56,7 +56,7 @@ BUGS = [
     ),
     Bug(
         "limits of connections that were set while it ran hold only after a restart",
-        (Edit("broker/topics.py", "            self.on_dynamic()\n", ""),),
+        (Edit("broker/topics.py", "        self.on_dynamic()\n", ""),),
         (f"{DYNAMIC}::test_limits_of_connections_change_while_it_runs_and_stay",),
     ),
     Bug(

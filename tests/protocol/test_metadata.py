@@ -47,6 +47,27 @@ def test_kept_topics(version: int, count: int) -> None:
     assert all(mine is theirs for mine, theirs in zip(buffers[1:], kept, strict=False))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("count", [0, 1, 126, 127, 300])
+@pytest.mark.parametrize("leaders", [(7,), (1, 2), (3, -1)])
+def test_partitions_together(version: int, count: int, leaders: tuple[int, ...]) -> None:
+    """K2: written together they are what they are one by one, with a leader or without."""
+    led = [(56 * (number % 3 == 1), leaders[number % len(leaders)], number // 2) for number in range(count)]
+    parts = [
+        MetadataResponsePartition(
+            error_code=error,
+            partition_index=number,
+            leader_id=leader,
+            leader_epoch=epoch,
+            replica_nodes=[leader] if leader >= 0 else [],
+            isr_nodes=[leader] if leader >= 0 else [],
+        )
+        for number, (error, leader, epoch) in enumerate(led)
+    ]
+    expected = metadata.encode_topic(version, make_topic(0).replace(partitions=parts))
+    assert metadata.encode_led(version, make_topic(0), led) == expected
+
+
 def test_an_answer_with_topics_of_its_own_is_refused() -> None:
     """Otherwise they would be lost."""
     answer = make_answer().replace(topics=[make_topic(1)])

@@ -18,15 +18,17 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.settings import ConsumerTimes, GroupSettings, Migration
 from holdfast.coordinator.group.topic_view import KnownTopic
+from holdfast.coordinator.runtime.internal_topic import InternalLogs
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.settings import TransactionSettings
-from holdfast.errors import Corrupt
+from holdfast.errors import Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 
 
@@ -34,10 +36,8 @@ async def open_groups(
     topics: Topics, view: GroupTopics, settings: BrokerSettings, clock: Clock, chance: Chance
 ) -> GroupCoordinator:
     """The internal topic of groups and offsets, and the coordinator that lives on it."""
-    offsets = topics.find(OFFSETS_TOPIC)
-    if offsets is None:
-        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
-        offsets = await topics.create(OFFSETS_TOPIC, settings.offsets_topic_num_partitions, configs)
+    configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
+    offsets = await topics.ensure(OFFSETS_TOPIC, settings.offsets_topic_num_partitions, configs)
     group_settings = GroupSettings(
         session_timeout_ms_min=settings.group_min_session_timeout_ms,
         session_timeout_ms_max=settings.group_max_session_timeout_ms,
@@ -56,7 +56,8 @@ async def open_groups(
     )
     groups = GroupCoordinator(offsets.logs, group_settings, clock=clock, chance=chance, topics=view)
     await groups.load()
-    await groups.offsets.forget_topics(lambda name: topics.find(name) is None)
+    if not topics.is_shared:  # Others may have made topics that we have not seen yet.
+        await groups.offsets.forget_topics(lambda name: topics.find(name) is None)
     return groups
 
 
@@ -71,10 +72,12 @@ async def open_shares(
 ) -> ShareCoordinator:
     """The coordinator of share groups. Its internal topic is made when there is the first of them."""
 
-    async def make_logs() -> Sequence[PartitionLog | Corrupt]:
+    async def make_logs() -> Sequence[PartitionLog | NotOpen]:
         configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
         count = settings.share_coordinator_state_topic_num_partitions
-        return (topics.find(SHARE_STATE_TOPIC) or await topics.create(SHARE_STATE_TOPIC, count, configs)).logs
+        if topics.is_shared:
+            raise Rejected("share groups need one leader: there are none where brokers have cluster.leaders=many")
+        return (await topics.ensure(SHARE_STATE_TOPIC, count, configs)).logs
 
     of_all = share_configs({}, settings)
 
@@ -90,7 +93,7 @@ async def open_shares(
     shares = ShareCoordinator(make_logs, view, share_settings, clock=clock, is_taken=groups.has)
     groups.share_names(shares.has)
     found = topics.find(SHARE_STATE_TOPIC)
-    if found is not None:
+    if found is not None and not topics.is_shared:
         await shares.load(found.logs)
     return shares
 
@@ -99,16 +102,17 @@ async def open_transactions(
     topics: Topics, settings: BrokerSettings, markers: Markers, producer_ids: ProducerIds, clock: Clock
 ) -> TransactionCoordinator:
     """The internal topic of transactions, and the coordinator that lives on it."""
-    found = topics.find(TRANSACTIONS_TOPIC)
-    if found is None:
+    logs: InternalLogs = [LedElsewhere(TRANSACTIONS_TOPIC)]  # In nobody's hands, where many lead.
+    if not topics.is_shared:
         configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
-        found = await topics.create(TRANSACTIONS_TOPIC, settings.transaction_state_log_num_partitions, configs)
+        count = settings.transaction_state_log_num_partitions
+        logs = (await topics.ensure(TRANSACTIONS_TOPIC, count, configs)).logs
     transaction_settings = TransactionSettings(
         timeout_ms_max=settings.transaction_max_timeout_ms,
         id_expiration_ms=settings.transactional_id_expiration_ms,
         ids_max=settings.max_transactional_ids,
     )
-    transactions = TransactionCoordinator(found.logs, markers, producer_ids, transaction_settings, clock=clock)
+    transactions = TransactionCoordinator(logs, markers, producer_ids, transaction_settings, clock=clock)
     await transactions.load()
     return transactions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker
@@ -29,7 +29,6 @@ from holdfast.broker.topics import Topics
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
-from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
@@ -51,7 +50,7 @@ STOP_S = 5.0  # For requests that were taken to be answered.
 log = logging.getLogger(__name__)
 
 _LEAD_TRIES = 16
-_FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
+FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +132,7 @@ async def opened(
     `local` is the write-ahead log, if it was read already; it stays the caller's until it `is_taken`.
     Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
     """
-    close_ms: int | None = _FAILED_CLOSE_MS
+    close_ms: int | None = FAILED_CLOSE_MS
     heavy = ThreadCalls(1) if around.threaded else around.calls
     logs = await Logs.open(
         around.wal_directory,
@@ -183,53 +182,59 @@ async def opened(
             metadata, logs, around.calls, around.chance, broker.topic_defaults(), *limits, node_id=broker.node_id
         )
         await topics.open()
-        view = GroupTopics(topics, users)
-        groups = await open_groups(topics, view, broker, around.clock, around.chance)
-        shares: ShareCoordinator | None = None
-        try:
-            shares = await open_shares(topics, view, groups, broker, around.clock)
-            markers = Markers(topics, groups)
-            transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
-            context = BrokerContext(
-                settings.broker,
-                identity.cluster,
-                logs,
-                topics,
-                groups,
-                shares,
-                ShareSessions(settings.broker.group_share_max_share_sessions, around.clock),
-                producer_ids,
-                transactions,
-                markers,
-                users,
-                Gate(Audit(around.clock.monotonic), (lambda: users.rules) if broker.has_authorizer else None),
-                Throttle(lambda: topics.metadata.quotas, Windows(*broker.quota_windows()), around.clock),
-                around.clock,
-                around.chance,
-                heavy,
-                around.others,
-            )
-            pause = around.calls.pause
-            rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []
-            if around.threaded and (
-                broker.has_authorizer or any(each.protocol.has_sasl for each in broker.parsed_listeners())
-            ):
-                rounds.append(users.follow())
-            tasks = [asyncio.ensure_future(each) for each in rounds]
-            try:
-                yield Opened(context, Broker(context))
-                close_ms = None
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await transactions.close()
-        finally:
-            if shares is not None:
-                await shares.close()
-            await groups.close()
+        async with AsyncExitStack() as stack:
+            yield await assemble(stack, around, settings.broker, logs, topics, users, producer_ids, heavy)
+            close_ms = None
     finally:
         heavy.close()
         await logs.close(close_ms)
+
+
+async def assemble(
+    stack: AsyncExitStack,
+    around: BrokerEnvironment,
+    broker: BrokerSettings,
+    logs: Logs,
+    topics: Topics,
+    users: Users,
+    producer_ids: ProducerIds,
+    heavy: BlockingCalls,
+) -> Opened:
+    """Coordinators over open topics, and all that answers requests. The stack closes them, but for the logs."""
+    view = GroupTopics(topics, users)
+    groups = await open_groups(topics, view, broker, around.clock, around.chance)
+    stack.push_async_callback(groups.close)
+    shares = await open_shares(topics, view, groups, broker, around.clock)
+    stack.push_async_callback(shares.close)
+    markers = Markers(topics, groups)
+    transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
+    stack.push_async_callback(transactions.close)
+    context = BrokerContext(
+        broker,
+        logs.identity.cluster,
+        logs,
+        topics,
+        groups,
+        shares,
+        ShareSessions(broker.group_share_max_share_sessions, around.clock),
+        producer_ids,
+        transactions,
+        markers,
+        users,
+        Gate(Audit(around.clock.monotonic), (lambda: users.rules) if broker.has_authorizer else None),
+        Throttle(lambda: topics.metadata.quotas, Windows(*broker.quota_windows()), around.clock),
+        around.clock,
+        around.chance,
+        heavy,
+        around.others,
+    )
+    pause = around.calls.pause
+    rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []
+    if around.threaded and (broker.has_authorizer or any(each.protocol.has_sasl for each in broker.parsed_listeners())):
+        rounds.append(users.follow())
+    for task in [asyncio.ensure_future(each) for each in rounds]:
+        stack.callback(task.cancel)
+    return Opened(context, Broker(context))
 
 
 async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> LocalLog | None:

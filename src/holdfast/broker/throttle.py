@@ -13,6 +13,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.configs.quotas import Quota, Rate, rates_of_client
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _CLIENTS_MAX = 10_000  # Whose quotas are remembered once they were looked up,
 _BUCKETS_MAX = 10_000  # and whose use is counted, of users and of client ids; for one more the oldest is forgotten.
+_WAITING_MAX = 1_000
 _PERCENT = 100.0
 _RATE_MIN, _RATE_MAX = 1e-9, 1e15  # What is less or more can be told and counted no longer.
 _WAIT_S_MAX = (2**31 - 1) / 1000  # The longest that clients can be told.
@@ -110,6 +112,17 @@ class Throttle:
                 self._of_users.clear()
                 self._of_clients.clear()
         return self._is_on
+
+    def waiting(self) -> list[tuple[str, str, float]]:
+        """Who has used more than their quota: which, whose, and for how many seconds. Of those who came last."""
+        now, found = self._now(), []
+        last = (islice(reversed(each.items()), _WAITING_MAX) for each in (self._of_users, self._of_clients))
+        for (kind, scope), bucket in chain.from_iterable(last):
+            if bucket.level < 0:
+                bucket.fill(now)
+                if bucket.wait_s > 0:
+                    found.append((kind.value, " ".join(each for each in scope if each is not None), bucket.wait_s))
+        return found
 
     # What was used
 

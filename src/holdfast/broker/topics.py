@@ -15,6 +15,7 @@ from uuid import UUID
 
 from holdfast.broker.configs.dynamic import Configs, DynamicConfigs, topic_defaults
 from holdfast.broker.configs.topic import check_topic_configs, partition_settings
+from holdfast.broker.fetch.ends import TopicEnds
 from holdfast.broker.topic_limits import (
     ALL_PARTITIONS_MAX,
     METADATA_SIZE_MAX,
@@ -41,7 +42,7 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
-from holdfast.log.errors import Quarantined
+from holdfast.log.errors import NotOpen, Quarantined
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
@@ -62,20 +63,23 @@ class OpenTopic:
     """A topic with its partitions' logs. One that could not be opened is there as the reason why."""
 
     topic: Topic
-    logs: tuple[PartitionLog | Corrupt, ...]
+    logs: tuple[PartitionLog | NotOpen, ...]
     kept: dict[tuple[int, int], bytes] = field(default_factory=dict, compare=False)  # Its part of Metadata's answers.
+    ends: TopicEnds = field(default_factory=TopicEnds, compare=False)  # What readers of many partitions are told.
 
     def partition(self, number: int) -> PartitionLog:
         if not 0 <= number < len(self.logs):
             raise TopicUnknown(f"{self.topic.name}-{number}")
         found = self.logs[number]
-        if isinstance(found, Corrupt):
-            raise found
+        if not isinstance(found, PartitionLog):
+            raise found.with_traceback(None)
         return found
 
 
 class Topics:
     """All topics. Reads are look-ups in dicts; changes go one by one."""
+
+    is_shared = False  # Whether other brokers lead some of their partitions.
 
     def __init__(
         self,
@@ -128,13 +132,13 @@ class Topics:
             self._add(opened)
         self._logs.begin_deleting(self._strike)
 
-    async def _open_topic(self, topic: Topic, known: tuple[PartitionLog | Corrupt, ...] = ()) -> OpenTopic:
+    async def _open_topic(self, topic: Topic, known: tuple[PartitionLog | NotOpen, ...] = ()) -> OpenTopic:
         settings = partition_settings(topic.configs, self._defaults)
         new = range(len(known), topic.partitions)
         opened = await asyncio.gather(*(self._open_partition(topic, number, settings) for number in new))
         return OpenTopic(topic, (*known, *opened))
 
-    async def _open_partition(self, topic: Topic, number: int, settings: PartitionSettings) -> PartitionLog | Corrupt:
+    async def _open_partition(self, topic: Topic, number: int, settings: PartitionSettings) -> PartitionLog | NotOpen:
         async with self._opening:  # A few at a time: a store answers slowly, but many at once.
             try:
                 return await self._logs.partition(PartitionId(topic.topic_id, number), settings)
@@ -153,7 +157,7 @@ class Topics:
         """
         settings = partition_settings(topic.configs, self._defaults)
         try:
-            found: PartitionLog | Corrupt = await self._logs.partition(PartitionId(topic.topic_id, number), settings)
+            found: PartitionLog | NotOpen = await self._logs.partition(PartitionId(topic.topic_id, number), settings)
         except Quarantined as failure:  # From here on it needs a repair.
             found = failure
         current = self._by_id.get(topic.topic_id)
@@ -210,6 +214,10 @@ class Topics:
             raise TopicUnknown(name)
         return found
 
+    async def led(self, name: str, number: int) -> PartitionLog:
+        """A partition. One of several brokers waits a little for what it is just about to lead."""
+        return self.get(name).partition(number)
+
     # Changing
 
     def check_new(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:
@@ -236,6 +244,10 @@ class Topics:
         self._limits.check_partitions(more)
         self._logs.check_partitions(more)
 
+    async def ensure(self, name: str, partitions: int, configs: Mapping[str, str]) -> OpenTopic:
+        """A topic; made if it is not there."""
+        return self.find(name) or await self.create(name, partitions, configs)
+
     async def create(self, name: str, partitions: int, configs: Mapping[str, str]) -> OpenTopic:
         """Make a topic; it can be used on return."""
         async with self._changing:
@@ -243,7 +255,7 @@ class Topics:
             await self._strike_deleted()
             topic = Topic(name, UUID(int=self._chance.bits(128), version=4), partitions, dict(configs))
             try:
-                await self._calls.run(self._metadata.commit, create_topic(topic))
+                await self._commit_new(topic.topic_id, range(partitions), create_topic(topic))
             except TopicExists:  # Made by a call that failed behind its commit, or never had an answer to it.
                 self._add(await self._open_topic(self._metadata.metadata.topic(name)))
                 raise
@@ -291,7 +303,9 @@ class Topics:
         async with self._changing:
             opened = self.get(name)
             self.check_more_partitions(opened, count)
-            metadata = await self._calls.run(self._metadata.commit, set_partitions(opened.topic.topic_id, count))
+            topic = opened.topic
+            new = range(topic.partitions, count)
+            metadata = await self._commit_new(topic.topic_id, new, set_partitions(topic.topic_id, count))
             self._add(await self._open_topic(metadata.topic(name), opened.logs))
 
     def check_more_partitions(self, opened: OpenTopic, count: int) -> None:
@@ -310,7 +324,7 @@ class Topics:
             self.check_size(size_of(name, configs) - size_of(name, opened.topic.configs))
             if name in INTERNAL and configs.get("holdfast.durability") == "memory":
                 raise Rejected(f"{name} is internal: it is never kept in memory only")
-            metadata = await self._calls.run(self._metadata.commit, set_configs(opened.topic.topic_id, configs))
+            metadata = await self._commit(set_configs(opened.topic.topic_id, configs))
             topic = metadata.topic(name)
             self._follow(topic, opened.logs)
             self._add(OpenTopic(topic, opened.logs))
@@ -320,17 +334,19 @@ class Topics:
         async with self._changing:
             configs = self.dynamic.changed(kind, resource, change(self.dynamic.of(kind, resource)))
             self.check_size(DynamicConfigs(configs).size - self.dynamic.size)
-            metadata = await self._calls.run(self._metadata.commit, set_broker_configs(configs))
-            self.dynamic = DynamicConfigs(metadata.broker_configs)
-            self.on_dynamic()
-            defaults = topic_defaults(self.static_defaults, self.dynamic.of_broker(self._node_id))
-            if defaults != self._defaults:
-                self._defaults = defaults
-                for opened in self.all():
-                    self._follow(opened.topic, opened.logs)
-                    await asyncio.sleep(0)  # There may be thousands.
+            await self._adopt_dynamic(await self._commit(set_broker_configs(configs)))
 
-    def _follow(self, topic: Topic, logs: tuple[PartitionLog | Corrupt, ...]) -> None:
+    async def _adopt_dynamic(self, metadata: Metadata) -> None:
+        self.dynamic = DynamicConfigs(metadata.broker_configs)
+        self.on_dynamic()
+        defaults = topic_defaults(self.static_defaults, self.dynamic.of_broker(self._node_id))
+        if defaults != self._defaults:
+            self._defaults = defaults
+            for opened in self.all():
+                self._follow(opened.topic, opened.logs)
+                await asyncio.sleep(0)  # There may be thousands.
+
+    def _follow(self, topic: Topic, logs: tuple[PartitionLog | NotOpen, ...]) -> None:
         """The partitions of a topic behave as its configs say from now on."""
         settings = partition_settings(topic.configs, self._defaults)
         for each in logs:
@@ -340,7 +356,14 @@ class Topics:
     async def commit(self, make_step: Callable[[Metadata], Step]) -> None:
         """Change the cluster's metadata where topics are not concerned. Nobody else changes it meanwhile."""
         async with self._changing:
-            await self._calls.run(self._metadata.commit, make_step(self._metadata.metadata))
+            await self._commit(make_step(self._metadata.metadata))
+
+    async def _commit(self, *steps: Step) -> Metadata:
+        return await self._calls.run(self._metadata.commit, *steps)
+
+    async def _commit_new(self, topic_id: UUID, numbers: range, *steps: Step) -> Metadata:  # noqa: ARG002
+        """The same where partitions are new."""
+        return await self._commit(*steps)
 
     @property
     def metadata(self) -> Metadata:

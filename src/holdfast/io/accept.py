@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from holdfast.io.accept_rate import AddressRates, RateOf
+from holdfast.io.quick_socket import quick
 from holdfast.io.sparing import SparingLines
 
 log = logging.getLogger(__name__)
@@ -180,6 +181,7 @@ class Acceptor:
 
     async def _connect(self, taken: socket.socket, host: str, made: Made) -> None:
         try:
+            taken = quick(taken)
             taken.settimeout(0)
             await self._loop.connect_accepted_socket(lambda: made(host), taken)
         except OSError as failure:  # It was gone before it was there.

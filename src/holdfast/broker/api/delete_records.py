@@ -53,7 +53,7 @@ async def _delete(
     try:
         if name in INTERNAL:
             return _result(wanted, _NO_OFFSET, Code.INVALID_TOPIC_EXCEPTION)
-        partition = context.topics.get(name).partition(wanted.partition_index)
+        partition = await context.topics.led(name, wanted.partition_index)
         if "delete" not in partition.settings.cleanup:
             return _result(wanted, _NO_OFFSET, Code.POLICY_VIOLATION)
         log_start = await asyncio.wait_for(partition.delete_records(wanted.offset), timeout)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from holdfast.broker.api.metadata import leader_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
-from holdfast.errors import Corrupt
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -74,14 +74,15 @@ def _describe(
 
 
 def _partition(context: BrokerContext, opened: OpenTopic, number: int) -> DescribeTopicPartitionsResponsePartition:
-    node, log = context.settings.node_id, opened.logs[number]
+    code, leader, epoch = leader_of(context, opened.logs[number])
+    nodes = [leader] if leader >= 0 else []
     return DescribeTopicPartitionsResponsePartition(
-        error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Corrupt) else Code.NONE,
+        error_code=code,
         partition_index=number,
-        leader_id=node,
-        leader_epoch=0 if isinstance(log, Corrupt) else log.epochs.current,
-        replica_nodes=[node],
-        isr_nodes=[node],
+        leader_id=leader,
+        leader_epoch=epoch,
+        replica_nodes=nodes,
+        isr_nodes=nodes,
         eligible_leader_replicas=[],
         last_known_elr=[],
         offline_replicas=[],

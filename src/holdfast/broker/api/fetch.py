@@ -9,8 +9,10 @@ from collections.abc import Callable
 from functools import partial
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.fetch.ends import ReadersAtEnd
 from holdfast.broker.fetch.partition import NONE_ABORTED, check_epochs, has_moved, read_partition, size_of
 from holdfast.broker.fetch.sessions import (
+    FINAL_EPOCH,
     FetchSession,
     FetchSessions,
     SessionEpochWrong,
@@ -26,14 +28,16 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
 from holdfast.broker.net.slices import Slices
 from holdfast.broker.throttle import Throttle
-from holdfast.broker.topics import Topics
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.broker.topics import OpenTopic, Topics
+from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
+from holdfast.log.errors import NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.measure import ErrorCounts
 from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
+from holdfast.protocol.hot.fetch_many import AskedRows, decode_rows
 from holdfast.protocol.hot.fetch_response import Fetched, FetchedTopic, encode_response
 from holdfast.security.principal import Session
 
@@ -41,6 +45,7 @@ _READ_COMMITTED = 1
 _FIRST_SIZE = 1 << 20  # The first batch comes however large it is: so much is counted before it is read.
 _SHARE = 4  # One read gets at most this part of what is left for answers.
 _LARGE_SIZE = 128 << 10  # Of a request: from here on a thread decodes it and encodes its answer.
+_ROWS_SIZE_MAX = 1 << 20  # Of a request that is read as columns, in one go.
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
 _SLICE_S = 0.002
 _READ_S = 1.0  # Who has something to send after this sends it, although there is more to be read.
@@ -79,6 +84,10 @@ class Fetch:
         if names_many:
             await self._share.turn()
         began = self._clock.monotonic()
+        if names_many and len(request.body) <= _ROWS_SIZE_MAX:
+            found = decode_rows(request.version, request.body)
+            if found is not None and found[0].session_epoch == FINAL_EPOCH and not found[0].session_id:
+                return await self._by_rows(request, *found, began)
         named: dict[PartitionKey, FetchPartition] | None = None
         if is_large:
             message = await self._heavy.run(decode_request, request.version, request.body)
@@ -106,12 +115,64 @@ class Fetch:
             began = self._clock.monotonic()
             body = await self._encoded(request, session, answers, is_large=is_large, incremental=incremental)
             if names_many:
-                self._share.spent(spent + reading.spent + self._clock.monotonic() - began, reading.size)
+                self._share.spent(
+                    spent + reading.spent + self._clock.monotonic() - began, reading.size, len(request.body)
+                )
             return body
         finally:
             reading.release()  # From here on the connection counts what it sends.
             if not session.session_id:
                 session.watch.close()
+
+    async def _by_rows(self, request: Request, message: FetchRequest, asked: list[AskedRows], began: float) -> Body:
+        """Answer a client without a session that names many partitions, and stands at the end of most of them."""
+        size_max = self._throttle.fetch_size_max(request) if self._throttle.is_on else None
+        if size_max == 0:
+            return encode_response(request.version, [])
+        session = FetchSession(by_id=request.version >= TOPIC_IDS_FROM, owner=request.session.principal.name)
+        at_end: dict[TopicKey, ReadersAtEnd] = {}
+        try:
+            pace = Slices(self._clock)
+            for rows in asked:
+                await self._look(request.session, rows, session, at_end, pace)
+            reading = _Reading(self, message, session, request.session, size_max, whole=True, more=bool(at_end))
+            spent = self._clock.monotonic() - began
+            try:
+                answers = await reading.read_or_wait()
+                began = self._clock.monotonic()
+                topics = _with_rows(request.version, answers, at_end, committed=reading.committed)
+                body = encode_response(request.version, topics)
+                self._share.spent(
+                    spent + reading.spent + self._clock.monotonic() - began, reading.size, len(request.body)
+                )
+                return body
+            finally:
+                reading.release()
+        finally:
+            session.watch.close()
+            for each in at_end.values():
+                each.close()
+
+    async def _look(
+        self,
+        sender: Session,
+        rows: AskedRows,
+        session: FetchSession,
+        at_end: dict[TopicKey, ReadersAtEnd],
+        pace: Slices,
+    ) -> None:
+        """Which partitions of a topic have something new; all, where they are not as usual."""
+        topic = self._topic(rows.topic)
+        is_odd = topic is None or not rows.are_plain(len(topic.logs)) or self.is_refused(sender, rows.topic)
+        if topic is None or is_odd:
+            async for number, partition in pace.through(rows.some(rows.places)):
+                session.wanted[rows.topic, number] = partition
+                session.watch.note((rows.topic, number))
+            return
+        await topic.ends.refresh(topic.logs, rows.numbers, pace)
+        readers = at_end[rows.topic] = ReadersAtEnd(topic.ends, rows, session.wanted, session.watch)
+        readers.look()
+        await readers.want_others(pace)
 
     def _refused(self, version: int, code: Code) -> Body:
         self.errors["Fetch", code] += 1
@@ -142,12 +203,15 @@ class Fetch:
             return await self._heavy.run(encode_response, request.version, topics, session_id=session.session_id)
         return encode_response(request.version, topics, session_id=session.session_id)
 
-    def find(self, key: PartitionKey) -> PartitionLog | Corrupt | None:
+    def find(self, key: PartitionKey) -> PartitionLog | NotOpen | None:
         name, number = key
-        topic = self._topics.find(name) if isinstance(name, str) else self._topics.find_raw_id(name)
+        topic = self._topic(name)
         if topic is None or not 0 <= number < len(topic.logs):
             return None
         return topic.logs[number]
+
+    def _topic(self, name: TopicKey) -> OpenTopic | None:
+        return self._topics.find(name) if isinstance(name, str) else self._topics.find_raw_id(name)
 
     def is_refused(self, sender: Session, name: TopicKey) -> bool:
         """Whether they may not read a topic; an id that nobody has is for others to tell."""
@@ -192,17 +256,19 @@ class _Reading:
         size_max: int | None,
         *,
         whole: bool,
+        more: bool = False,
     ) -> None:
         self._fetch = fetch
         self._session = session
         self._sender = sender
+        self._more = more  # There are partitions that may come to be wanted while it waits.
         self._whole = whole  # Each partition is answered for, also one that has nothing new.
         began = fetch.clock.monotonic()
         self._deadline = began + message.max_wait_ms / 1000
         self._enough_at = max(self._deadline, began + _READ_S)
         self._size_max = min(message.max_bytes, fetch.size_max if size_max is None else min(size_max, fetch.size_max))
         self._size_min = min(message.min_bytes, self._size_max)
-        self._committed = message.isolation_level == _READ_COMMITTED
+        self.committed = message.isolation_level == _READ_COMMITTED
         self._answers: dict[PartitionKey, Fetched] = {}
         self._again: dict[PartitionKey, None] = {}  # What the next request has to look at, whether it moves or not.
         self._size = 0
@@ -222,7 +288,12 @@ class _Reading:
             while True:
                 await self._read_moved()
                 left = self._deadline - self._fetch.clock.monotonic()
-                if self._size >= self._size_min or self._failed or left <= 0 or not self._session.wanted:
+                if (
+                    self._size >= self._size_min
+                    or self._failed
+                    or left <= 0
+                    or not (self._session.wanted or self._more)
+                ):
                     return [(name, answer) for (name, _), answer in self._answers.items()]
                 if not self._listens:
                     await self._listen()
@@ -294,7 +365,7 @@ class _Reading:
             return None
         if epoch >= 0 and epoch != partition.epochs.current:
             return None
-        aborted = NONE_ABORTED if self._committed else None
+        aborted = NONE_ABORTED if self.committed else None
         return _new_fetched((key[1], 0, high_watermark, partition.last_stable, marks.log_start, aborted, *_EMPTY))
 
     async def _read_one(self, key: PartitionKey, wanted: FetchPartition) -> None:
@@ -312,7 +383,7 @@ class _Reading:
             self._fetch.errors["Fetch", answer.error_code] += 1
         failed = answer.error_code != 0 or answer.diverging_epoch is not None
         self._failed = self._failed or failed
-        end = answer.last_stable_offset if self._committed else answer.high_watermark
+        end = answer.last_stable_offset if self.committed else answer.high_watermark
         if failed or wanted.fetch_offset < end:
             self._again[key] = None  # There is more, or there may be another answer.
         else:
@@ -343,7 +414,7 @@ class _Reading:
         if partition is None:
             unknown = self._fetch.is_unknown_id(key[0])
             return Fetched(key[1], Code.UNKNOWN_TOPIC_ID if unknown else Code.UNKNOWN_TOPIC_OR_PARTITION)
-        if isinstance(partition, Corrupt):
+        if not isinstance(partition, PartitionLog):
             return Fetched(key[1], code_of(partition))
         if self._listens:
             self._session.watch.follow(key, partition)
@@ -352,9 +423,26 @@ class _Reading:
             return refused
         limit = min(wanted.max_bytes, left)
         try:
-            return await read_partition(partition, wanted, limit, first=first, committed=self._committed)
+            return await read_partition(partition, wanted, limit, first=first, committed=self.committed)
         except HoldfastError as failure:
             return Fetched(key[1], code_of(failure))
+
+
+def _with_rows(
+    version: int, answers: list[tuple[TopicKey, Fetched]], at_end: dict[TopicKey, ReadersAtEnd], *, committed: bool
+) -> list[FetchedTopic]:
+    """One answer for each topic: of those that were read, and of those that stand at the end."""
+    read = {each.topic: each.partitions for each in _by_topic(answers)}
+    topics = []
+    for topic in dict.fromkeys((*at_end, *read)):
+        partitions = read.get(topic, [])
+        rows, count = b"", 0
+        if topic in at_end:
+            for each in partitions:
+                at_end[topic].answered(each.partition)
+            rows, count = at_end[topic].rows(version, committed=committed)
+        topics.append(FetchedTopic(topic, partitions, rows, count))
+    return topics
 
 
 def _by_topic(answers: list[tuple[TopicKey, Fetched]]) -> list[FetchedTopic]:

@@ -8,6 +8,9 @@ from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION, NotAllowed
 from holdfast.broker.net.request import Request
+from holdfast.broker.shared_topics import ONE_LEADER_ONLY
+from holdfast.broker.topics import OFFSETS_TOPIC
+from holdfast.log.errors import LedElsewhere
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -44,4 +47,21 @@ def _found(context: BrokerContext, request: Request, key_type: int, key: str) ->
     if quarantined is not None:
         return {"error_code": group_code_of(quarantined), "error_message": str(quarantined), **_NOWHERE}
     here = {"node_id": context.settings.node_id, "host": request.told.host, "port": request.told.port}
+    if context.topics.is_shared:
+        return _among_many(context, request, key_type, key, here)
+    return {"error_code": Code.NONE, "error_message": None, **here}
+
+
+def _among_many(
+    context: BrokerContext, request: Request, key_type: int, key: str, here: dict[str, Any]
+) -> dict[str, Any]:
+    """Where the internal partition of a group is led."""
+    if key_type != _GROUP:
+        return {"error_code": Code.UNSUPPORTED_VERSION, "error_message": ONE_LEADER_ONLY, **_NOWHERE}
+    found = context.topics.get(OFFSETS_TOPIC).logs[context.groups.partition_of(key)]
+    if isinstance(found, LedElsewhere):
+        address = dict(context.others(request.session.listener)).get(found.broker)
+        if address is None:
+            return {"error_code": Code.COORDINATOR_NOT_AVAILABLE, "error_message": None, **_NOWHERE}
+        here = {"node_id": found.broker, "host": address.host, "port": address.port}
     return {"error_code": Code.NONE, "error_message": None, **here}

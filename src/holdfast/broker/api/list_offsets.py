@@ -57,7 +57,7 @@ async def _answer(
     if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, _NEVER):
         return ListOffsetsPartitionResponse(partition_index=number, error_code=Code.UNSUPPORTED_VERSION)
     try:
-        partition = context.topics.get(topic).partition(number)
+        partition = await context.topics.led(topic, number)
         refused = check_epoch(partition, wanted.current_leader_epoch)
         if refused:
             return ListOffsetsPartitionResponse(partition_index=number, error_code=refused)

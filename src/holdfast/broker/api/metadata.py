@@ -1,4 +1,4 @@
-"""Metadata: which topics there are, and who leads them: this broker. Others of its cluster can only take over.
+"""Metadata: which topics there are, and who leads them: this broker, or others of its cluster.
 
 Clients ask often and topics seldom change, so a topic's part of the answer is kept, as bytes, with the topic.
 """
@@ -16,7 +16,8 @@ from holdfast.broker.net.request import Body, Request
 from holdfast.broker.throttle import QuotaExceeded
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.metadata import (
@@ -24,10 +25,9 @@ from holdfast.protocol.generated.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
-    MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from holdfast.protocol.hot.metadata import encode_response, encode_topic
+from holdfast.protocol.hot.metadata import encode_led, encode_response, encode_topic
 from holdfast.security.rules import ResourceType
 from holdfast.types import Buffer
 
@@ -119,30 +119,28 @@ def _kept(context: BrokerContext, opened: OpenTopic, version: int, operations: i
     """A topic's bytes; a topic that changes is another `OpenTopic`."""
     kept = opened.kept.get((version, operations))
     if kept is None:
-        kept = opened.kept[version, operations] = encode_topic(version, _describe(context, opened, operations))
+        kept = opened.kept[version, operations] = _encoded(context, opened, version, operations)
     return kept
 
 
-def _describe(context: BrokerContext, opened: OpenTopic, operations: int) -> MetadataResponseTopic:
+def _encoded(context: BrokerContext, opened: OpenTopic, version: int, operations: int) -> bytes:
     name = opened.topic.name
-    return MetadataResponseTopic(
+    topic = MetadataResponseTopic(
         error_code=Code.NONE,
         name=name,
         topic_id=opened.topic.topic_id,
         is_internal=name in INTERNAL,
-        partitions=[_partition(context, number, log) for number, log in enumerate(opened.logs)],
+        partitions=[],
         topic_authorized_operations=operations,
     )
+    return encode_led(version, topic, [leader_of(context, log) for log in opened.logs])
 
 
-def _partition(context: BrokerContext, number: int, log: PartitionLog | Exception) -> MetadataResponsePartition:
+def leader_of(context: BrokerContext, log: PartitionLog | NotOpen) -> tuple[Code, int, int]:
+    """What clients are told of a partition: an error, its leader, and the epoch."""
     node = context.settings.node_id
-    return MetadataResponsePartition(
-        error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Exception) else Code.NONE,
-        partition_index=number,
-        leader_id=node,
-        leader_epoch=0 if isinstance(log, Exception) else log.epochs.current,
-        replica_nodes=[node],
-        isr_nodes=[node],
-        offline_replicas=[],
-    )
+    if isinstance(log, LedElsewhere):
+        return Code.NONE if log.broker >= 0 else Code.LEADER_NOT_AVAILABLE, log.broker, log.epoch
+    if isinstance(log, Corrupt):
+        return Code.KAFKA_STORAGE_ERROR, node, 0
+    return Code.NONE, node, log.epochs.current

@@ -1,18 +1,22 @@
-"""ElectLeaders and partition reassignments, as one broker answers them: it leads everything, and nothing ever moves."""
+"""ElectLeaders and partition reassignments. One broker leads everything, and nothing moves; many hand over."""
 
 from __future__ import annotations
 
 from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import ALTER_CLUSTER
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
+from holdfast.cluster.leads import wish
+from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ReassignablePartition,
     ReassignablePartitionResponse,
+    ReassignableTopic,
     ReassignableTopicResponse,
 )
 from holdfast.protocol.generated.elect_leaders import (
@@ -26,6 +30,7 @@ from holdfast.protocol.generated.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from holdfast.types import PartitionId
 
 
 async def elect(context: BrokerContext, message: ElectLeadersRequest, request: Request) -> ElectLeadersResponse:
@@ -58,6 +63,8 @@ async def reassign(
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         answers = [_reassign(context, topic.name, each) async for each in pace.through(topic.partitions)]
+        if context.topics.is_shared:
+            answers = await _wish(context, topic, answers)
         topics.append(ReassignableTopicResponse(name=topic.name, partitions=answers))
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=message.allow_replication_factor_change,
@@ -65,6 +72,32 @@ async def reassign(
         error_message=None,
         responses=topics,
     )
+
+
+async def _wish(
+    context: BrokerContext, wanted: ReassignableTopic, checked: list[ReassignablePartitionResponse]
+) -> list[ReassignablePartitionResponse]:
+    """Where each partition has a leader of its own: the first replica is to lead it. Others hand it over soon."""
+    lives, leads = context.topics.metadata.lives.by_broker, context.topics.metadata.leads
+    wishes: dict[PartitionId, int] = {}
+    answers = []
+    for each, answer in zip(wanted.partitions, checked, strict=True):
+        known = answer.error_code in (Code.NONE, Code.INVALID_REPLICA_ASSIGNMENT)
+        if not known or not each.replicas or not all(broker in lives for broker in each.replicas):
+            there = ", ".join(map(str, sorted(lives)))
+            answers.append(answer.replace(error_message=f"brokers are {there}") if known else answer)
+            continue
+        home = PartitionId(context.topics.get(wanted.name).topic.topic_id, each.partition_index)
+        if leads.of(home).life != lives[each.replicas[0]].life:
+            wishes[home] = each.replicas[0]
+        answers.append(answer.replace(error_code=Code.NONE, error_message=None))
+    try:
+        if wishes:
+            await context.topics.commit(lambda _: wish(wishes))
+    except HoldfastError as failure:
+        code, reason = code_of(failure), str(failure)
+        return [each if each.error_code else each.replace(error_code=code, error_message=reason) for each in answers]
+    return answers
 
 
 def _reassign(context: BrokerContext, name: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:

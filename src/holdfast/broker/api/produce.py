@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from holdfast.broker.codes import code_of
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
+from holdfast.broker.net.one_batch import OneBatch
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Slices
 from holdfast.broker.topics import INTERNAL, Topics
@@ -85,7 +86,9 @@ class Produce:
         """
         if not self.logs.has_room and not self.logs.is_disk_low:
             return False
-        header = request.header
+        header, one = request.header, request.one
+        if one is not None:
+            return _Answering(self, request, one[1], done).start_one(self._validator)
         message = decode_request(header.api_version, request.frame[header.body :])
         count = len(message.topics) + len(message.topics[0].partitions) if message.topics else 0
         if count > _MANY:
@@ -193,14 +196,19 @@ class _Answering:
         try:
             partition = self._find(topic, wanted.partition)
             self._produce.logs.check_disk()
-            batches = self._check_batches(partition, wanted)
-            if len(batches) > 1:
-                self._checked = [self._look_at(partition, batches, _Quickly(validator, self._produce.clock))]
-                return self.start()
-            header, batch = batches[0]
-            records = validator.quick(header, batch) if partition.settings.validates_records else None
+            one = self._request.one
+            if one is None:
+                batches = self._check_batches(partition, wanted)
+                if len(batches) > 1:
+                    self._checked = [self._look_at(partition, batches, _Quickly(validator, self._produce.clock))]
+                    return self.start()
+                (header, batch), records = batches[0], None
+            else:
+                header, batch, records = self._check_one(partition, wanted, one)
             if records is None and partition.settings.validates_records:
-                return False
+                records = validator.quick(header, batch)
+                if records is None:
+                    return False
             header = self._admit_one(partition, partition.ground.time.stamp_ms(), header, batch, records)
             place = self._append_one(partition, header, batch, topic, wanted.partition)
         except _TakesLonger:
@@ -282,6 +290,20 @@ class _Answering:
         if settings.codec is not None and any(header.codec != settings.codec for header, _ in batches):
             raise _TakesLonger  # They cannot be stored as they are.
         return batches
+
+    def _check_one(
+        self, partition: PartitionLog, wanted: ProducePartition, one: OneBatch
+    ) -> tuple[BatchHeader, memoryview, Records | None]:
+        """The same for a batch that was held against all rules but those of its partition."""
+        _, _, header, records = one
+        batch, settings = wanted.records, partition.settings
+        assert batch is not None
+        if settings.codec is not None and header.codec != settings.codec:
+            raise _TakesLonger
+        if records is None and settings.validates_records and is_slow(batch):
+            raise _TakesLonger
+        partition.check_one(header)
+        return header, batch, records if settings.validates_records else None
 
     async def _check_slowly(self, topic: ProduceTopic, wanted: ProducePartition, look: Look) -> _Sound | HoldfastError:
         try:

@@ -74,7 +74,7 @@ async def _create_one(
     configs = {each.name: each.value for each in wanted.configs if each.value is not None}
     if any(each.value is None for each in wanted.configs):
         return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
-    code, reason = _check_placement(wanted, context.settings)
+    code, reason = _check_placement(wanted, context.settings, len(context.topics.metadata.lives.by_broker))
     if code:
         return _create_failed(wanted.name, code, reason)
     partitions = len(wanted.assignments) or wanted.num_partitions
@@ -91,10 +91,11 @@ async def _create_one(
     return _create_done(context, wanted.name, partitions, configs, opened.topic.topic_id)
 
 
-def _check_placement(wanted: CreatableTopic, settings: BrokerSettings) -> tuple[Code, str]:
-    """Whether a topic can have its partitions where the request wants them."""
+def _check_placement(wanted: CreatableTopic, settings: BrokerSettings, brokers: int) -> tuple[Code, str]:
+    """Whether a topic can have its partitions where the request wants them; so many brokers share the store."""
     if not wanted.assignments:
-        return _check_factor(wanted.replication_factor, any_is_fine=settings.holdfast_accept_any_replication_factor)
+        any_is_fine = settings.holdfast_accept_any_replication_factor or wanted.replication_factor <= brokers
+        return _check_factor(wanted.replication_factor, any_is_fine=any_is_fine)
     if wanted.num_partitions != -1 or wanted.replication_factor != -1:
         return Code.INVALID_REQUEST, "partitions are both counted and assigned"
     if sorted(each.partition_index for each in wanted.assignments) != list(range(len(wanted.assignments))):

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from holdfast.cluster import topic_table
 from holdfast.errors import Rejected
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.layout import Codec
@@ -92,6 +93,8 @@ class Config:
             parts = {part.strip() for part in value.split(",")} if self.kind is ConfigKind.LIST else {value}
             if not parts <= self.choices:
                 raise ValueError(f"of {', '.join(sorted(self.choices))}")
+        elif self.name in topic_table.CHECKS:
+            topic_table.CHECKS[self.name](value)
 
 
 def _is_number(value: str) -> bool:
@@ -182,6 +185,41 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             "fsync",
             "whether an ack waits for the fsync, or only for memory",
             choices=frozenset({"fsync", "memory"}),
+        ),
+        Config(
+            topic_table.FORMAT,
+            ConfigKind.STRING,
+            "",
+            "which kind of table `holdfast tables run` makes of the topic; without it, none",
+            choices=topic_table.FORMATS,
+        ),
+        Config(
+            topic_table.FRESHNESS_MS,
+            ConfigKind.LONG,
+            str(topic_table.DEFAULT_FRESHNESS_MS),
+            "how old a record may be before it is in the table",
+            low=topic_table.FRESHNESS_MS_MIN,
+        ),
+        Config(
+            topic_table.KEEP_VALUE,
+            ConfigKind.BOOLEAN,
+            "false",
+            "whether the table has values as they came, too, beside their columns",
+        ),
+        Config(topic_table.LOCATION, ConfigKind.STRING, "", "where the table is: a directory, or a bucket"),
+        Config(
+            topic_table.VALUE_FORMAT,
+            ConfigKind.STRING,
+            "",
+            "how values become columns of the table; without it they stay as they came",
+            choices=topic_table.VALUE_FORMATS,
+        ),
+        Config(
+            topic_table.VALUE_SCHEMA,
+            ConfigKind.STRING,
+            "",
+            "the Avro schema of the values, for JSON too: as it stands, a file where `tables run` runs, or "
+            "`subject:NAME` of its registry",
         ),
         Config(
             "holdfast.validate.records",
@@ -316,6 +354,8 @@ def check_topic_configs(configs: Mapping[str, str], present: Mapping[str, str] |
     low, high = (int(configs.get(name) or TOPIC_CONFIGS[name].default) for name in _COMPACTION_LAGS)
     if low > high:
         raise ConfigInvalid(_COMPACTION_LAGS[0], f"it is {low}, and {_COMPACTION_LAGS[1]} is less, {high}")
+    if (wrong := topic_table.misfit(configs)) is not None:
+        raise ConfigInvalid(*wrong)
 
 
 def effective(name: str, configs: Mapping[str, str], defaults: Mapping[str, str]) -> str:

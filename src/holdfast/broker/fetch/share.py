@@ -14,6 +14,7 @@ from holdfast.io.clock import Clock
 
 MANY_SIZE = 2 << 10  # Bytes of a request: some 60 partitions.
 _REST = 4.0  # So many times as long as the work took.
+_REST_S_PER_BYTE = 150e-9  # Of the request, at least: the client and the system work on many partitions, too.
 _REST_S_MAX = 0.5  # After one fetch.
 _MUCH_SIZE = 256 << 10  # Bytes of records.
 
@@ -31,8 +32,8 @@ class FetchShare:
         if left > 0:
             await asyncio.sleep(min(left, _REST_S_MAX))
 
-    def spent(self, seconds: float, size: int) -> None:
-        """A fetch took so much of the time, and was answered with so many bytes of records."""
+    def spent(self, seconds: float, size: int, asked_size: int = 0) -> None:
+        """A fetch of so many bytes took so much of the time, and was answered with so many bytes of records."""
         if size < _MUCH_SIZE:
-            rest = min(_REST * seconds, _REST_S_MAX)
+            rest = min(max(_REST * seconds, asked_size * _REST_S_PER_BYTE), _REST_S_MAX)
             self._free_at = max(self._free_at, self._clock.monotonic()) + rest

@@ -7,7 +7,6 @@ client is gone costs a produce request nothing after the first.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
@@ -60,9 +59,16 @@ class FetchWatch:
         """Wait until something has moved, or until the time is over."""
         if self.moved:
             return
-        self._waiter = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter = self._waiter = loop.create_future()
+        timer = loop.call_later(timeout, _end, waiter)  # `wait_for` takes as long as all the rest.
         try:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._waiter, timeout)
+            await waiter
         finally:
+            timer.cancel()
             self._waiter = None
+
+
+def _end(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.guard.gate import NOTHING
 from holdfast.broker.net.frames import SHARED_SIZE, Frames
+from holdfast.broker.net.one_batch import decode_one
 from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
 from holdfast.broker.net.request import SHARED_PACE, Request, Wait, new_request
 from holdfast.errors import HoldfastError
@@ -205,8 +206,11 @@ class Connection(asyncio.BufferedProtocol):
             self._end()
 
     def _begin(self, frame: memoryview) -> None:
-        header = decode_request_header(frame)
-        request: Request = new_request((header, frame, self.session, self._told, SHARED_PACE, NOTHING, None, self.hold))
+        one = decode_one(frame)
+        header = decode_request_header(frame) if one is None else one[0]
+        request: Request = new_request(
+            (header, frame, self.session, self._told, SHARED_PACE, NOTHING, None, self.hold, one)
+        )
         slot = Slot(len(frame))
         self._slots.append(slot)
         if header.api_key == Key.PRODUCE and self._server.start_produce(

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.guard.gate import NOTHING, SenderRights
+from holdfast.broker.net.one_batch import OneBatch
 from holdfast.broker.net.slices import Slices
 from holdfast.io.address import Address
 from holdfast.io.clock import SystemClock
@@ -37,6 +38,7 @@ class Request(NamedTuple):
     rights: SenderRights = NOTHING  # What its sender may do: whoever hands it to an API says.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
     hold: Callable[[float, Wait], None] = _hold_nothing  # Told for how many seconds the connection is not to be read.
+    one: OneBatch | None = None  # What it says, where it was read in one go.
 
     @property
     def body(self) -> memoryview:

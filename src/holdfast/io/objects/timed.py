@@ -21,6 +21,7 @@ class StoreTimes:
         self.times: defaultdict[tuple[str, str], Histogram] = defaultdict(Histogram)
         self.failures: Counter[tuple[str, str]] = Counter()
         self.sizes: Counter[str] = Counter()  # Bytes by operation: put and get.
+        self.away_since: float | None = None  # By the clock: since then every call has failed that has ended.
 
 
 class TimedObjects:
@@ -78,15 +79,18 @@ class TimedObjects:
     def _timed(self, operation: str, name: str) -> Iterator[None]:
         asked = operation, name.partition("/")[0]
         began = self._clock.monotonic()
+        away_since = None
         try:
             yield
         except Unavailable:
+            away_since = self._seen.away_since or began
             with self._lock:
                 self._seen.failures[asked] += 1
             raise
         finally:
             with self._lock:
                 self._seen.times[asked].add(self._clock.monotonic() - began)
+                self._seen.away_since = away_since
 
     def _add_size(self, operation: str, size: int) -> None:
         with self._lock:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, WireRoom, check_left, skip_tags, tag, varint
@@ -72,6 +72,8 @@ class FetchRequest(NamedTuple):
     rack_id: str
 
 
+TopicsReader: TypeAlias = Callable[[memoryview, int, Form, WireRoom], int]  # From a position to the one behind them.
+
 _new_partition: Callable[[tuple[int, ...]], FetchPartition] = partial(tuple.__new__, FetchPartition)
 _new_topic: Callable[[tuple[object, ...]], FetchTopic] = partial(tuple.__new__, FetchTopic)
 _new_request: Callable[[tuple[object, ...]], FetchRequest] = partial(tuple.__new__, FetchRequest)
@@ -97,7 +99,12 @@ def decode_request(version: int, body: memoryview) -> FetchRequest:
         raise Malformed(failure.why, failure.position, f"Fetch v{version} request") from None
 
 
-def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
+def decode_with(version: int, body: memoryview, topics: TopicsReader) -> FetchRequest:
+    """A request without its topics, over which another one goes."""
+    return _decode(version, body, FLEXIBLE if version >= FLEXIBLE_FROM else PLAIN, topics)
+
+
+def _decode(version: int, data: memoryview, form: Form, read_topics: TopicsReader | None = None) -> FetchRequest:
     room = WireRoom()
     replica_id, replica_epoch, session_id, session_epoch = -1, -1, 0, -1
     if version >= _REPLICA_STATE_FROM:
@@ -111,7 +118,11 @@ def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
     else:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _head_until_6(data, 0)
         position = 17
-    topics, position = _decode_topics(version, data, position, form, room)
+    topics: list[FetchTopic] = []
+    if read_topics is None:
+        topics, position = _decode_topics(version, data, position, form, room)
+    else:
+        position = read_topics(data, position, form, room)
     forgotten: list[ForgottenTopic] = []
     if version >= 7:
         count, position = form.required_array(data, position, room)

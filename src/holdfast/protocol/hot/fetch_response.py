@@ -70,6 +70,8 @@ class FetchedTopic(NamedTuple):
 
     topic: str | bytes
     partitions: Sequence[Fetched]
+    rows: bytes = b""  # More answers, as they are sent …
+    row_count: int = 0  # … and how many.
 
 
 _until_4 = struct.Struct(">ihqq").pack
@@ -101,9 +103,10 @@ def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[B
     """Small things gather in `small` until records come, which stand for themselves."""
     buffers: list[Buffer] = []
     small += encode_varint(len(topics) + 1)
-    for topic, partitions in topics:
+    for topic, partitions, rows, row_count in topics:
         small += _compact_string(topic) if isinstance(topic, str) else topic
-        small += encode_varint(len(partitions) + 1)
+        small += encode_varint(len(partitions) + row_count + 1)
+        small += rows
         for (
             partition,
             error,
@@ -165,9 +168,10 @@ def _encode_tags(values: Sequence[tuple[int, int] | None]) -> bytes:
 def _encode_plain(version: int, topics: Sequence[FetchedTopic], small: bytearray) -> list[Buffer]:
     buffers: list[Buffer] = []
     small += _int32(len(topics))
-    for topic, partitions in topics:
+    for topic, partitions, rows, row_count in topics:
         raw = topic.encode() if isinstance(topic, str) else topic
-        small += struct.pack(">h", len(raw)) + raw + _int32(len(partitions))
+        small += struct.pack(">h", len(raw)) + raw + _int32(len(partitions) + row_count)
+        small += rows
         for answer in partitions:
             small += _plain_head(version, answer)
             records = answer.records

@@ -1,0 +1,339 @@
+"""A broker that leads some partitions of a cluster, put together; and what it does beside answering requests.
+
+follow      the metadata: partitions that are ours are opened, others dropped, and so are groups' coordinators
+care        lives that are over are settled, and their partitions given to those who live
+carry out   wishes: partitions of ours that somebody else should lead are handed over
+balance     the eldest wishes for moves to whoever leads least
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from holdfast.broker.coordinators import ProducerIdBlocks
+from holdfast.broker.guard.users import Users
+from holdfast.broker.running import FAILED_CLOSE_MS, AllSettings, BrokerEnvironment, Opened, assemble, opened
+from holdfast.broker.shared_topics import SharedTopics
+from holdfast.broker.topics import OFFSETS_TOPIC
+from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
+from holdfast.cluster.auth_log import AuthLog
+from holdfast.cluster.errors import LifeOver, SpreadAlready, SpreadTooEarly
+from holdfast.cluster.identity import claim_store
+from holdfast.cluster.leads import assign, balance, spread, wish
+from holdfast.cluster.lives import BrokerLife, leave
+from holdfast.cluster.member import LifeEnded
+from holdfast.cluster.metadata_log import PREFIX, MetadataLog
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
+from holdfast.errors import HoldfastError, Rejected, Unavailable
+from holdfast.io.calls import BlockingCalls, ThreadCalls
+from holdfast.io.objects.off_loop import OffLoopObjects
+from holdfast.io.objects.put_check import check_put_if_absent
+from holdfast.io.versions import VersionRetries
+from holdfast.log.context import Environment
+from holdfast.log.logs import Logs
+from holdfast.log.ownership.leadership import Leadership, LedStore
+from holdfast.log.ownership.life_seat import LifeSeat
+from holdfast.log.ownership.owner import Here
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.recovery.begin_rounds import limited
+from holdfast.log.rounds.series import all_series, every_series
+from holdfast.protocol.codes import Code
+from holdfast.types import PartitionId
+
+log = logging.getLogger(__name__)
+
+_TURN_S = 0.1  # So often it is looked whether anything has changed here.
+_ASKED_S = 0.3  # After clients had to be sent away, the metadata is looked at, at most so often.
+_CARE_S = 1.0
+_BALANCE_S = 3.0
+_MOVES_MAX = 16
+_SENT_AWAY = (Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID, Code.NOT_COORDINATOR)
+
+
+class OpenedLife(NamedTuple):
+    """A broker without its sockets, and its part in the cluster."""
+
+    broker: Opened
+    leading: Leading
+    metadata: MetadataLog  # Whoever looks at it looks for all.
+
+
+@asynccontextmanager
+async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: BrokerLife) -> AsyncIterator[OpenedLife]:
+    """Everything but the sockets. Closed on the way out."""
+    close_ms: int | None = FAILED_CLOSE_MS
+    heavy = ThreadCalls(1)
+    calls, broker = around.calls, settings.broker
+    objects = OffLoopObjects(around.objects)
+    patience = VersionRetries(around.clock, around.chance, calls.block)
+    if settings.check_store:
+        await calls.run(check_put_if_absent, objects)
+    cluster = await calls.run(claim_store, objects, f"{around.chance.bits(128):032x}")
+    metadata = await calls.run(MetadataLog, objects, cluster, f"life-{life.life}", patience, life.incarnation)
+
+    def look() -> None:
+        if not metadata.refresh().lives.has(life.life):
+            raise LifeEnded(life.broker, life.life)
+
+    seat = LifeSeat(life.broker, life.life, look, around.here or Here())
+    environment = Environment(objects, calls, around.clock, around.chance)
+    rounds = OffLoopObjects(around.rounds) if around.rounds else objects
+    leadership = Leadership(metadata, seat, LedStore(environment, rounds, limited(settings.log)))
+    logs = await Logs.open(
+        around.wal_directory,
+        around.objects,
+        settings.log,
+        wal_settings=settings.wal,
+        clock=around.clock,
+        chance=around.chance,
+        calls=calls,
+        resume_deletes=False,
+        rounds=around.rounds,
+        seat=seat,
+    )
+    try:
+        logs.collect_versions(PREFIX, lambda: metadata.metadata.version)
+        auth = await calls.run(AuthLog, objects, cluster, f"life-{life.life}", patience, life.incarnation)
+        logs.collect_versions(AUTH_PREFIX, lambda: auth.value.version)
+        users = Users(auth, calls, broker.rules_of)
+        producer_ids = ProducerIds(ProducerIdBlocks(metadata, calls))
+        logs.producer_ids.end = lambda: metadata.metadata.producer_ids_end
+        limits = broker.max_metadata_bytes, broker.max_partitions
+        defaults = broker.topic_defaults()
+        topics = SharedTopics(
+            metadata,
+            logs,
+            calls,
+            around.chance,
+            defaults,
+            *limits,
+            node_id=broker.node_id,
+            leadership=leadership,
+            life=life.life,
+        )
+        await topics.open()
+        async with AsyncExitStack() as stack:
+            found = await assemble(stack, around, broker, logs, topics, users, producer_ids, heavy)
+            leading = Leading(found, topics, metadata, leadership, life, calls)
+            leading.start()
+            try:
+                yield OpenedLife(found, leading, metadata)
+            finally:
+                await leading.stop()
+            close_ms = None
+    finally:
+        heavy.close()
+        await logs.close(close_ms)
+
+
+class Leading:
+    """Belongs to one event loop."""
+
+    def __init__(
+        self,
+        found: Opened,
+        topics: SharedTopics,
+        metadata: MetadataLog,
+        leadership: Leadership,
+        life: BrokerLife,
+        calls: BlockingCalls,
+    ) -> None:
+        self._broker = found.broker
+        self._groups = found.context.groups
+        self._topics = topics
+        self._metadata = metadata
+        self._leadership = leadership
+        self._life = life
+        self._calls = calls
+        self._clock = found.context.clock
+        self._moved = asyncio.Event()
+        self._has_dropped = False  # A topic is gone, and groups may have offsets of it.
+        self._tasks: list[asyncio.Future[None]] = []
+        topics.on_moved = self._moved.set
+        topics.on_dropped = self._note_dropped
+
+    def start(self) -> None:
+        work = (self._follow_on, self._follow_groups_on, self._care_on, self._carry_out_on, self._balance_on)
+        self._tasks = [asyncio.ensure_future(each()) for each in work]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _note_dropped(self) -> None:
+        self._has_dropped = True
+        self._moved.set()
+
+    async def _tried(self, what: str, work: Coroutine[Any, Any, Any]) -> None:
+        """Whatever goes wrong is tried again with the next turn."""
+        try:
+            await work
+        except LifeOver:
+            pass  # Whoever looks after our life hears of it.
+        except HoldfastError as failure:
+            log.warning("%s: tried again: %s", what, failure)
+        except Exception:
+            log.exception("%s: tried again", what)
+
+    # Following
+
+    async def _follow_on(self) -> None:
+        seen, asked, looked_at = -2, 0, 0.0
+        while True:
+            now, sent = self._clock.monotonic(), self._sent_away()
+            if sent != asked and now - looked_at > _ASKED_S:
+                asked, looked_at = sent, now
+                await self._tried("the metadata is looked at", self._calls.run(self._metadata.refresh))
+            version = self._metadata.metadata.version
+            if version != seen or (self._topics.is_late and now - looked_at > _CARE_S):
+                seen = version
+                await self._tried("the metadata is followed", self._topics.follow())
+            await self._calls.pause(_TURN_S)
+
+    def _sent_away(self) -> int:
+        """How often clients were told to ask elsewhere: we may be the ones who do not know."""
+        return sum(count for (_, code), count in self._broker.errors.items() if code in _SENT_AWAY)
+
+    async def _follow_groups_on(self) -> None:
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            await self._tried("groups are followed", self._follow_groups())
+
+    async def _follow_groups(self) -> None:
+        if await self._groups.follow(self._topics.get(OFFSETS_TOPIC).logs):
+            self._has_dropped = True  # While nobody led them, topics may have gone.
+            await self._topics.refresh()  # Who commits offsets of a topic has to wait until it is known here.
+        if self._has_dropped:
+            await self._groups.offsets.forget_topics(lambda name: self._topics.find(name) is None)
+            self._has_dropped = False
+
+    # What others have left
+
+    async def _care_on(self) -> None:
+        while True:
+            await self._calls.pause(_CARE_S)
+            await self._tried("lives that are over are settled", self._care())
+
+    async def _care(self) -> None:
+        metadata = self._metadata.metadata
+        if not metadata.lives.over and not self._leadership.unled(metadata):
+            return
+        rank = sum(each.life < self._life.life for each in metadata.lives.eldest_first)
+        if rank:
+            await self._calls.pause(2 * rank * _CARE_S)
+        count = await self._leadership.care()
+        if count:
+            await self._topics.follow()
+
+    # Moves
+
+    async def _carry_out_on(self) -> None:
+        while True:
+            await self._calls.pause(_CARE_S)
+            await self._tried("partitions are handed over", self._carry_out())
+
+    async def _carry_out(self) -> None:
+        metadata = self._metadata.metadata
+        leads, lives = metadata.leads, metadata.lives
+        due = [
+            (home, lives.by_broker[broker].life)
+            for home, broker in leads.wishes.items()
+            if leads.of(home).life == self._life.life
+            and broker != self._life.broker
+            and broker in {each.broker for each in lives.staying}
+        ]
+        await asyncio.gather(*(self._topics.hand_over(*each) for each in due[:_MOVES_MAX]))
+
+    async def _balance_on(self) -> None:
+        while True:
+            await self._calls.pause(_BALANCE_S)
+            await self._tried("partitions are balanced", self._balance())
+
+    async def _balance(self) -> None:
+        metadata = self._metadata.metadata
+        lives, leads = metadata.lives, metadata.leads
+        if not lives.eldest_first or lives.eldest_first[0].life != self._life.life or lives.over or leads.wishes:
+            return
+        wishes = balance(leads, lives, _MOVES_MAX)
+        if wishes:
+            await self._leadership.commit(wish(wishes))
+            log.info("%d partitions are to move to brokers that lead less", len(wishes))
+
+    async def drain(self, seconds: float) -> None:
+        """Give all that we lead to others, within the time limit: what is left is settled by them."""
+        if not seconds:
+            return
+        await self.stop()
+        try:
+            await asyncio.wait_for(self._drain(), seconds)
+        except (TimeoutError, HoldfastError) as failure:
+            log.warning("not everything was handed over: %s", failure or "it took too long")
+
+    async def _drain(self) -> None:
+        metadata = await self._leadership.commit(leave(self._life.broker, self._life.life))
+        others = metadata.lives.ended(self._life.broker, self._life.life)
+        if not others.by_broker:
+            return
+        mine = [each.home for each in self._open()]
+        turns = asyncio.Semaphore(_MOVES_MAX)
+
+        async def hand_over(home: PartitionId, to: int) -> None:
+            async with turns:
+                await self._topics.hand_over(home, to)
+
+        gives = assign(mine, metadata.leads, others)
+        await asyncio.gather(*(hand_over(each.home, each.to) for each in gives))
+        log.info("%d partitions were handed over", len(mine), extra={"facts": {"event": "drained"}})
+
+    def _open(self) -> list[PartitionLog]:
+        return [log for each in self._topics.all() for log in each.logs if isinstance(log, PartitionLog)]
+
+
+async def spread_store(around: BrokerEnvironment, settings: AllSettings) -> None:
+    """Let each partition have its own leader from here on; nothing, if that is so already.
+
+    What one leader left in rounds is flushed first, by a broker that leads everything once more. Nobody may live there.
+    """
+    calls, objects = around.calls, OffLoopObjects(around.objects)
+    rounds = OffLoopObjects(around.rounds) if around.rounds else objects
+    patience = VersionRetries(around.clock, around.chance, calls.block)
+    cluster = await calls.run(claim_store, objects, f"{around.chance.bits(128):032x}")
+    metadata = await calls.run(MetadataLog, objects, cluster, "", patience)
+    if metadata.metadata.leads.is_spread:
+        return
+    if metadata.metadata.lives.by_broker:
+        raise SpreadTooEarly([each.name for each in metadata.metadata.lives.eldest_first])
+    floor = -1
+    if metadata.metadata.version >= 0:
+        floor = await _settle_all(around, settings)
+    number = max((each.id.life for each in await calls.run(every_series, rounds)), default=0)
+    with contextlib.suppress(SpreadAlready):
+        await calls.run(metadata.refresh)
+        await calls.run(metadata.commit, spread(number, floor))
+    for each in await calls.run(all_series, rounds, patience):
+        if each.id.life <= number:
+            await calls.run(each.forget)
+    log.info("each partition has a leader of its own from here on", extra={"facts": {"event": "spread"}})
+
+
+async def _settle_all(around: BrokerEnvironment, settings: AllSettings) -> int:
+    """Flush everything that one leader has left; no partition had a higher epoch than this."""
+    async with opened(replace(around, calls=ThreadCalls()), settings) as found:
+        logs = found.context.logs
+        still_open = sum(each.transactions.open_count for each in logs.partitions)
+        if still_open:
+            raise Rejected(
+                f"{still_open} transactions are open: wait with cluster.leaders=one until they end, or abort them"
+            )
+        await logs.flush_all()
+        if not logs.is_flushed:
+            raise Unavailable("not everything could be flushed: see why with cluster.leaders=one, then try again")
+        return logs.identity.generation
