@@ -12,7 +12,7 @@ from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.operate import measure
 from benchmarks.operate.sustained import Sustained, write_plot
-from benchmarks.operate.visitors import looked_at
+from benchmarks.operate.visitors import TURNS, looked_at
 from benchmarks.results import Run, new_run, publish, show, write_json
 from benchmarks.tables import Table
 from rich.console import Console
@@ -31,11 +31,13 @@ second from that moment on; the slowest second stands beside the mean.
 
 Recovery is timed from the start of the process until it says that it serves, after kill -9, with all records of the
 write-ahead log unflushed. The same amount of log lies beside little stored data and beside ten times as much; the two
-take turns.
-
-Console: whoever looks follows one page, as a browser does. What one visitor costs is the processor time of the idle
-broker with and without them; what sixteen cost is the speed at which the same records are written, with and without
-them."""
+take turns."""
+CONSOLE_TITLE = "What visitors of the console cost"
+CONSOLE_METHOD = """\
+One `holdfast serve` with 2,000 partitions, default settings. Whoever looks follows one page, as a browser does. What
+one visitor costs is the processor time of the idle broker with and without them, in three turns each; what sixteen cost
+is the speed at which the same records are written, and the processor time that the broker takes for it, with and
+without them, in three turns each."""
 HEADINGS = {
     "cpu_s_per_minute": "CPU, s per minute",
     "memory_mib": "memory, MiB",
@@ -56,7 +58,13 @@ HEADINGS = {
     "wal_mib": "log, MiB",
     "recovery_s": "log read, s",
     "s_per_gib": "start, s per GiB of log",
-    "core_percent": "more of a core, %",
+    "idle_percent": "nobody looks, % of a core",
+    "core_percent": "a visitor, % of a core",
+    "core_percent_most": "at most",
+    "ratio": "÷ nobody",
+    "ratio_least": "at least",
+    "cpu_s": "CPU, s",
+    "cpu_ratio": "CPU ÷ nobody",
 }
 
 PARTS = {
@@ -65,18 +73,21 @@ PARTS = {
     "recovery": measure.recovery,
     "console": looked_at,
 }
+STORED = ("console",)  # A part with results of its own.
 
 
 def main() -> int:
     parser = parser_of("Measure a broker with thousands of partitions, and recovery.", less="less of everything")
     parser.add_argument("--seconds", type=float, help="how long to produce at the limit of the log (default 600)")
     parser.add_argument("--partitions", type=int, help="how many (default 2,000)")
-    parser.add_argument("--part", choices=list(PARTS), help="only this; writes as a quick run does")
+    parser.add_argument("--part", choices=list(PARTS), help="only this; writes as a quick run does, but for console")
     arguments = parser.parse_args()
     scale, talk = measure.QUICK if arguments.quick else measure.FULL, Console(stderr=True)
     asked = {"sustained_s": arguments.seconds, "partitions": arguments.partitions}
     scale = dataclasses.replace(scale, **{name: value for name, value in asked.items() if value is not None})
     facts = dataclasses.asdict(scale) | {"quick": arguments.quick}
+    if arguments.part in STORED:
+        facts["rounds"] = TURNS
     figures: list[measure.Figures] = []
     with fresh(arguments.dir / "operate") as directory:
         for name, part in PARTS.items():
@@ -85,8 +96,12 @@ def main() -> int:
                 figures += found
                 run = new_run(facts, arguments.dir, machine.versions("confluent-kafka"), figures)
                 _keep(run, _tables(found, scale), arguments.dir / "operate-so-far.json")
-    stem = stored_as(arguments, "operate", part=arguments.part is not None)
-    publish(run, TITLE, METHOD, _tables(figures, scale), stem, _plot(figures))
+    name = f"operate-{arguments.part}" if arguments.part in STORED else "operate"
+    stem = stored_as(arguments, name, part=arguments.part not in (None, *STORED))
+    title, method = (
+        (CONSOLE_TITLE, CONSOLE_METHOD) if arguments.part in STORED else (TITLE, f"{METHOD}\n\n{CONSOLE_METHOD}")
+    )
+    publish(run, title, method, _tables(figures, scale), stem, _plot(figures))
     return 0
 
 
@@ -125,7 +140,8 @@ def _tables(figures: list[measure.Figures], scale: measure.Scale) -> list[Table]
             _table(f"{scale.partitions} partitions at the limit of the log", limited, [*wanted, "memory_mib"])
         )
     if visited:
-        wanted = ["visitors", "cpu_s_per_minute", "core_percent", "memory_mib", "mib_per_s"]
+        wanted = ["visitors", "idle_percent", "core_percent", "core_percent_most"]
+        wanted += ["memory_mib", "mib_per_s", "ratio", "ratio_least", "cpu_s", "cpu_ratio"]
         tables.append(_table(f"{scale.partitions} partitions, looked at through the console", visited, wanted))
     if recovered:
         wanted = ["round", "stored_mib", "wal_mib", "recovery_s", "start_s", "start_cpu_s", "s_per_gib"]

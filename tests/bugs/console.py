@@ -7,7 +7,15 @@ from tests.bugs.bug import Bug, Edit
 RIGHTS = "tests/console/test_rights.py"
 PAGES = "tests/console/test_pages.py"
 CHANGES = "tests/console/test_changes.py"
+SCHEMAS = "tests/console/test_schemas.py"
+FOLLOWERS = "tests/console/test_followers.py"
+MANY = "tests/console/test_many.py"
+SURVEY = "tests/console/test_survey.py"
 HTTP = "tests/console/test_http.py"
+WAYS_IN = "tests/console/test_ways_in.py"
+HEADERS = "tests/console/test_headers.py"
+BOUNDS = "tests/console/test_bounds.py"
+AT_ONCE = PAGES + "::test_no_more_streams_are_open_than_sixteen_although_all_come_at_once"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -15,6 +23,97 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 
 BUGS = [
+    bug(
+        "an audit on Proof names topics that may not be described",
+        "console/pages/proof.py",
+        'if report.kind != "audit" or sees(name.rpartition("-")[0])',
+        "if True",
+        FOLLOWERS + "::test_topics_that_may_not_be_described_are_in_no_report",
+    ),
+    bug(
+        "a store is away for as long as its last call took",
+        "io/objects/timed.py",
+        "            away_since = self._seen.away_since or began\n",
+        "            away_since = began\n",
+        "tests/metrics/test_measure.py::test_a_store_is_away_from_the_first_failure_to_the_next_answer",
+    ),
+    bug(
+        "who has waited long enough is said to wait for ever",
+        "broker/throttle.py",
+        "                bucket.fill(now)\n                if bucket.wait_s > 0:\n",
+        "                if bucket.wait_s > 0:\n",
+        "tests/broker/test_quota_rates.py::test_who_waits_for_a_quota_now_is_known_by_name",
+    ),
+    bug(
+        "a group's history counts topics that may not be seen",
+        "console/lag.py",
+        "[lags[group, each] for each in topics if (group, each) in lags]",
+        "[each for (who, _), each in lags.items() if who == group]",
+        SURVEY + "::test_lags_are_remembered_for_an_hour_whether_somebody_looks_or_not",
+    ),
+    bug(
+        "a list of topics is not cut",
+        "console/pages/topics.py",
+        "found[start : start + ROWS_MAX]",
+        "found[start:]",
+        MANY + "::test_pages_stay_small_and_quick",
+    ),
+    bug(
+        "an archive is said to have caught up for ever",
+        "console/followers.py",
+        "max(log.last_stable - offset, 0)",
+        "0",
+        FOLLOWERS + "::test_an_archive_is_seen_with_what_it_has_yet_to_take",
+    ),
+    bug(
+        "an archive that failed forgets how far it was",
+        "cli/archive/show.py",
+        'dict(before.facts.get("next", {})) if before is not None else {}',
+        "{}",
+        FOLLOWERS + "::test_an_archive_is_seen_with_what_it_has_yet_to_take",
+    ),
+    bug(
+        "checkpoints of syncs are read once only",
+        "console/followers.py",
+        "        self._next = max(read.next_offset, self._next)\n",
+        "        self._next = log.marks.high_watermark + 1_000_000\n",
+        FOLLOWERS + "::test_a_sync_is_seen_by_its_checkpoints_and_both_ways_by_its_metrics",
+    ),
+    bug(
+        "an Avro value whose type holds itself is read however long it is",
+        "record/values/avro.py",
+        "        if looked.holds_itself and len(data) > SELF_HOLDING_SIZE_MAX:\n",
+        "        if False:\n",
+        "tests/record/test_schema_values.py::test_a_value_whose_type_holds_itself_cannot_overflow_the_stack",
+    ),
+    bug(
+        "a list of nulls may be as long as its first number says",
+        "record/values/avro.py",
+        '            if within.is_empty and kind == "array":\n',
+        "            if False:\n",
+        "tests/record/test_schema_values.py::test_schemas_whose_values_nothing_bounds_are_refused",
+    ),
+    bug(
+        "schemas of a registry are kept for ever",
+        "console/schemas.py",
+        "            while len(self.known) >= KNOWN_MAX:\n                del self.known[next(iter(self.known))]\n",
+        "",
+        SCHEMAS + "::test_no_more_schemas_are_kept_than_so_many",
+    ),
+    bug(
+        "a value that is not what its schema says is shown without a word",
+        "console/shown.py",
+        'len(data or b"") > size_max, decoded.why if decoded else ""',
+        'len(data or b"") > size_max, ""',
+        SCHEMAS + "::test_values_are_decoded_by_the_registry",
+    ),
+    bug(
+        "a search by JSON path looks into no decoded value",
+        "console/search.py",
+        "told.value if told and by_schema else _json_of(value)",
+        "_json_of(value)",
+        SCHEMAS + "::test_searches_look_into_decoded_values",
+    ),
     bug(
         "a topic's row names groups that may not be described",
         "console/pages/topics.py",
@@ -147,5 +246,68 @@ BUGS = [
         '        "producers_all": len(log.producers) if reads else None,',
         '        "producers_all": len(log.producers),',
         RIGHTS + "::test_producers_are_shown_to_those_who_may_read",
+    ),
+    bug(
+        "a login of the console outlives its token",
+        "console/visit.py",
+        " and not login.session.is_over(now)",
+        "",
+        WAYS_IN + "::test_a_login_ends_with_its_token_and_ends_streams",
+    ),
+    bug(
+        "the console takes no token in its form",
+        "console/answers.py",
+        '    if said.get("token"):\n',
+        "    if False:\n",
+        WAYS_IN + "::test_a_token_shows_what_its_user_may_see",
+    ),
+    bug(
+        "who shows a certificate is nobody in particular",
+        "console/link.py",
+        "link.getpeercert(binary_form=True) if link is not None else None",
+        "None",
+        WAYS_IN + "::test_a_certificate_shows_what_its_user_may_see",
+    ),
+    bug(
+        "more pages are followed than may be, if all are asked for at once",
+        "console/console.py",
+        "            await anext(stream)  # From here on it has a place, which it gives back when it is closed.\n",
+        "",
+        AT_ONCE,
+    ),
+    bug(
+        "a search holds as much as its records have",
+        "console/search.py",
+        " or size >= wanted.rows_size_max:",
+        ":",
+        BOUNDS + "::test_what_a_partition_s_rows_hold_is_bounded",
+    ),
+    bug(
+        "a list of records is as large as they are",
+        "console/scan.py",
+        "    while len(rows) < rows_max and shown_size < ROWS_SIZE_MAX:\n",
+        "    while len(rows) < rows_max:\n",
+        BOUNDS + "::test_a_search_is_cut_by_the_size_of_its_rows_and_goes_on",
+    ),
+    bug(
+        "members of a group are shown with names of any length",
+        "console/pages/groups.py",
+        '            "client": each.client_id[:_NAME_MAX],\n',
+        '            "client": each.client_id,\n',
+        BOUNDS + "::test_members_with_long_names_are_cut",
+    ),
+    bug(
+        "answers of the console may be framed and guessed at",
+        "console/link.py",
+        "*sized, *kept, *SAFE, *answer.headers]",
+        "*sized, *kept, *answer.headers]",
+        HEADERS + "::test_every_route_keeps_other_sites_away",
+    ),
+    bug(
+        "a change may come as a form",
+        "console/answers.py",
+        '    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":\n',
+        "    if False:\n",
+        HEADERS + "::test_every_post_is_json_from_a_page_of_ours",
     ),
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.console.asking import Asked, Place, basic
 from tests.console.seeding import open_transaction, seed
+from tests.support.every_way import write_keys
 
 from holdfast.testing import SecuredBroker, free_port, running_broker, secured_broker
 
@@ -38,9 +39,16 @@ def place() -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
-def secured() -> Iterator[tuple[SecuredBroker, int]]:
-    port = free_port()
-    with secured_broker(USERS, serve_console_listen=f"127.0.0.1:{port}", console_write="true") as broker:
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SecuredBroker, int]]:
+    port, keys = free_port(), tmp_path_factory.mktemp("issuer") / "keys.json"
+    write_keys(keys)
+    settings = {
+        "serve_console_listen": f"127.0.0.1:{port}",
+        "console_write": "true",
+        "sasl_enabled_mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        "sasl_oauthbearer_jwks_endpoint_url": f"file://{keys}",
+    }
+    with secured_broker(USERS, **settings) as broker:
         seed(broker.conf("admin"))
         said = {"Authorization": basic("admin", broker.password("admin"))}
         Asked(port, broker.ssl_context()).wait_for("/topics/orders/0", lambda page: page["segments"], **said)

@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # So that it runs as a file,
 from confluent_kafka import Consumer, Producer
 from tests.console.asking import Asked
 from tests.console.browser import Watched, browser
+from tests.console.pictured import DRAWN, IMAGES, drawn_by
 from tests.console.seeding import open_transaction, seed
 
 from holdfast.testing import free_port, running_broker
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
 TRAFFIC_S = 45  # So that lines have a shape.
 
 
@@ -62,6 +62,7 @@ def main() -> None:
         stop.set()
         busy.join(10)
         assert tab.wrong == [], tab.wrong
+        DRAWN.write_text(drawn_by() + "\n")
         del hanging
 
 

@@ -13,15 +13,14 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.console.asking import Place
 from tests.console.browser import Watched, browser
+from tests.console.paths import PATHS
 from tests.console.seeding import HELD, LATE, ORDERS
+from tests.support.every_way import new_token
 
 from holdfast.testing import SecuredBroker, free_port, running_broker
 
-PATHS = (
-    *("/", "/topics", "/topics/orders", "/topics/orders/0", "/topics/orders/records", "/topics/orders/0/records/1"),
-    *("/timeline?topics=orders", "/groups", "/groups/billing", "/transactions", "/wal", "/store", "/store/objects"),
-    *("/subscriptions", "/proof", "/access"),
-)
+NAMELESS = """[...document.querySelectorAll("a, button, input, svg[role=img], select")].filter((each) =>
+    !(each.textContent.trim() || each.getAttribute("aria-label") || each.labels?.length)).length"""
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +37,6 @@ def tab(chromium: Any, place: Place) -> Iterator[Watched]:
     yield watched
     context.close()
     assert watched.wrong == []
-
-
-def test_overview(tab: Watched) -> None:
-    """V7: the headline, figures with units, lines, and which broker it is. The test of V7."""
-    page = tab.open("/")
-    page.wait_for_selector("[data-headline]")
-    assert page.inner_text("[data-headline]").startswith(f"{LATE + HELD} records wait for a transaction")
-    assert page.inner_text(".where").startswith("broker 0 of cluster ")
-    assert "GiB" in page.inner_text(".figure:has-text('Until producers wait') dd")
-    page.wait_for_selector("path[data-name=records]")
-    assert page.get_attribute("path[data-name=records]", "d").startswith("M")
-    tab.keep("overview")
 
 
 def test_a_topic_arrives_in_the_list_without_a_reload(tab: Watched, place: Place) -> None:
@@ -117,6 +104,11 @@ def test_partition_shows_segments_down_to_their_bytes(tab: Watched) -> None:
     page.wait_for_selector(".tiles li")
     assert page.inner_text("[data-mark=high_watermark] dd") == str(ORDERS + LATE + HELD)
     assert page.get_attribute(".tiles li:first-child", "data-base") == "0"
+    codec = page.locator(".tiles li:first-child [data-codec]")
+    assert (codec.get_attribute("data-codec"), codec.inner_text()) in (
+        ("none", "not compressed"),
+        ("unknown", "codec not known"),
+    )
     page.get_by_role("button", name="Read the last versions").click()
     page.wait_for_selector("text=the first")
     tab.keep("partition")
@@ -211,6 +203,9 @@ def test_transactions_and_store(tab: Watched) -> None:
     page.locator("td a").first.click()
     page.wait_for_selector("pre.value")
     assert '"holdfast": "manifest"' in page.inner_text("pre.value")
+    page = tab.open("/store/objects?prefix=segments/")
+    page.locator("tr:has-text('orders-0') a").first.click()
+    page.wait_for_selector("text=every crc is right")
 
 
 def test_proof_access_and_subscriptions(tab: Watched) -> None:
@@ -233,8 +228,9 @@ def test_proof_access_and_subscriptions(tab: Watched) -> None:
 
 
 def test_a_person_s_path(chromium: Any) -> None:
-    """V3, V4, V7: a topic arrives; why a consumer stands still; the hanging transaction ended; all of it verified;
-    a broker that is gone is said to be gone, until it is back."""
+    """V3, V4, V7: from start to finish: a topic arrives, a record is found by its key, a group's lag falls; why a
+    read-committed consumer stands still; the hanging transaction ended; all of it verified; a broker that is gone is
+    said to be gone, until it is back."""
     port = free_port()
     with running_broker(serve_console_listen=f"127.0.0.1:{port}", console_write="true") as broker:
         conf = {"bootstrap.servers": broker.bootstrap}
@@ -249,20 +245,11 @@ def test_a_person_s_path(chromium: Any) -> None:
         page.wait_for_selector("text=topic paid made")
         page.get_by_role("button", name="Close").click()
         page.get_by_role("link", name="paid").click()
-        producer = Producer(conf | {"transactional.id": "hangs", "transaction.timeout.ms": 600_000})
-        producer.init_transactions(20)
-        producer.begin_transaction()
-        producer.produce("paid", "never decided", "k")
-        producer.flush(20)
-        page.wait_for_selector("text=Read-committed consumers stand still")
-        assert "hangs" in page.inner_text("[data-held='0']")
-        page.get_by_role("link", name="Transactions").click()
-        page.get_by_role("button", name="End it").click()
-        page.get_by_label("Repeat the name").fill("hangs")
-        page.get_by_role("dialog").get_by_role("button", name="End it").click()
-        page.wait_for_selector("text=what it had open is aborted")
-        page.get_by_role("button", name="Close").click()
-        page.wait_for_selector("text=Ongoing", state="detached")
+        _finds_a_record(page, conf)
+        _sees_a_lag_fall(page, conf)
+        page.get_by_role("link", name="Topics", exact=True).click()
+        page.get_by_role("link", name="paid").click()
+        hanging = _ends_what_hangs(page, conf)
         page = tab.open("/topics/paid")
         page.wait_for_selector("li[data-partition='0']")
         assert page.locator("text=stand still").count() == 0
@@ -284,31 +271,71 @@ def test_a_person_s_path(chromium: Any) -> None:
         broker.start()
         page.wait_for_selector("text=does not answer", state="detached")
         context.close()
+        del hanging
+
+
+def _finds_a_record(page: Any, conf: dict[str, Any]) -> None:
+    """On the page of a topic: produces one by a button, others as a client, and searches by a key."""
+    page.get_by_role("button", name="Produce a record").click()
+    page.get_by_label("Key").fill("by hand")
+    page.get_by_role("dialog").get_by_label("Value").fill('{"paid": 3}')
+    page.get_by_role("dialog").get_by_role("button", name="Produce a record").click()
+    page.wait_for_selector("text=record paid-0@0 produced")
+    page.get_by_role("button", name="Close").click()
+    producer = Producer(conf)
+    for number in range(20):
+        producer.produce("paid", f"{number}", f"key-{number}")
+    producer.flush(20)
+    page.get_by_role("link", name="records").click()
+    page.get_by_label("From").fill("start")
+    page.get_by_label("Key").fill("key-7")
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_selector("tr[data-at='0@8']")
+    assert page.locator("tr[data-at]").count() == 1
+
+
+def _sees_a_lag_fall(page: Any, conf: dict[str, Any]) -> None:
+    consumer = Consumer(conf | {"group.id": "tills", "enable.auto.commit": False})
+    consumer.commit(offsets=[TopicPartition("paid", 0, 1)], asynchronous=False)
+    page.get_by_role("link", name="Groups").click()
+    page.get_by_role("link", name="tills").click()
+    page.wait_for_selector("[data-lag='20']")
+    consumer.commit(offsets=[TopicPartition("paid", 0, 21)], asynchronous=False)
+    page.wait_for_selector("[data-lag='0']")
+    consumer.close()
+
+
+def _ends_what_hangs(page: Any, conf: dict[str, Any]) -> Producer:
+    """The producer, which lives on, or its transaction would end by itself."""
+    producer = Producer(conf | {"transactional.id": "hangs", "transaction.timeout.ms": 600_000})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce("paid", "never decided", "k")
+    producer.flush(20)
+    page.wait_for_selector("text=Read-committed consumers stand still")
+    assert "hangs" in page.inner_text("[data-held='0']")
+    page.get_by_role("link", name="Transactions").click()
+    page.get_by_role("button", name="End it").click()
+    page.get_by_label("Repeat the name").fill("hangs")
+    page.get_by_role("dialog").get_by_role("button", name="End it").click()
+    page.wait_for_selector("text=what it had open is aborted")
+    page.get_by_role("button", name="Close").click()
+    page.wait_for_selector("text=Ongoing", state="detached")
+    return producer
 
 
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:
-    """V1: dark by preference, and nothing wider than the window. The test of V1."""
+    """V1: dark by preference, nothing wider than the window, a name for each control. The test of V1."""
     context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
     tab = Watched(context.new_page(), place.port)
     for path in PATHS:
         page = tab.open(path)
         page.wait_for_selector("main .figures, main table, main .empty")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+        assert page.evaluate(NAMELESS) == 0, path
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 20, 19)"
     context.close()
     assert tab.wrong == []
-
-
-def test_every_control_has_a_name(tab: Watched) -> None:
-    """V1: for screen readers."""
-    for path in PATHS:
-        page = tab.open(path)
-        page.wait_for_selector("main .figures, main table, main .empty")
-        nameless = page.evaluate(
-            """[...document.querySelectorAll("a, button, input, svg[role=img], select")].filter((each) =>
-                !(each.textContent.trim() || each.getAttribute("aria-label") || each.labels?.length)).length"""
-        )
-        assert nameless == 0, path
 
 
 def test_what_is_not_there_says_so(tab: Watched) -> None:
@@ -318,8 +345,20 @@ def test_what_is_not_there_says_so(tab: Watched) -> None:
     tab.wrong.clear()
 
 
+def test_overview(tab: Watched) -> None:
+    """V7: the headline, figures with units, lines, and which broker it is. The test of V7."""
+    page = tab.open("/")
+    page.wait_for_selector("[data-headline]")
+    assert page.inner_text("[data-headline]").startswith(f"{LATE + HELD} records wait for a transaction")
+    assert page.inner_text(".where").startswith("broker 0 of cluster ")
+    assert "GiB" in page.inner_text(".figure:has-text('Until producers wait') dd")
+    page.wait_for_selector("path[data-name=records]")
+    assert page.get_attribute("path[data-name=records]", "d").startswith("M")
+    tab.keep("overview")
+
+
 def test_a_login_shows_what_its_user_may_see(chromium: Any, secured: tuple[SecuredBroker, int]) -> None:
-    """V2: by a form; a wrong password is told so, and a logout ends it."""
+    """V2: by a form, with a password or a token; a wrong one is told so, and a logout ends it."""
     broker, port = secured
     context = chromium.new_context(ignore_https_errors=True)
     page = context.new_page()
@@ -337,5 +376,11 @@ def test_a_login_shows_what_its_user_may_see(chromium: Any, secured: tuple[Secur
     ]
     assert json.loads(page.evaluate("JSON.stringify(document.cookie)")) == ""
     page.get_by_role("button", name="log out").click()
-    page.wait_for_selector("text=Log in")
+    page.get_by_role("button", name="With a bearer token").click()
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_selector("text=The broker does not take this token.")
+    page.get_by_label("Token").fill(new_token(600, "knower"))
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_selector("text=User:knower")
     context.close()

@@ -9,6 +9,8 @@ import zipfile
 from hashlib import sha256
 from pathlib import Path
 
+from tests.console.pictured import DRAWN, drawn_by
+
 from holdfast.console.files import STATIC, Files
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,11 @@ def test_vendored_files_are_as_they_were_released() -> None:
     assert {name for name, _ in rows} == there
     for name, digest in rows:
         assert sha256((STATIC / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_the_pictures_of_the_readme_are_of_these_pages() -> None:
+    """V7: whoever changes what they show makes them again: `make pictures`."""
+    assert DRAWN.read_text().strip() == drawn_by(), "run make pictures"
 
 
 def test_nothing_is_fetched_from_elsewhere_and_nothing_is_inline() -> None:

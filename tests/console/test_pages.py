@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
 from tests.broker.wire import wait_for
 from tests.console.asking import Place
 from tests.console.seeding import COMMITTED, HELD, LATE, ORDERS
@@ -64,11 +66,13 @@ def test_topics_are_filtered_sorted_and_cut_by_the_broker(place: Place) -> None:
 
 
 def test_topics_say_who_reads_them_and_how_far_behind(place: Place) -> None:
-    """V1: the group that is behind most, and by how much."""
-    rows = {each["name"]: each for each in place.asked.page("/topics")["rows"]}
+    """V1: the group that is behind most, and by how much, as of a few seconds ago."""
     lag = place.asked.page("/groups/billing")["lag"]
-    assert (rows["orders"]["groups"], rows["orders"]["behind"], rows["orders"]["lag"]) == (1, "billing", lag)
     assert lag == ORDERS + LATE + HELD - COMMITTED + ORDERS // 2 - 10
+    told = lambda page: {each["name"]: each for each in page["rows"]}  # noqa: E731
+    place.asked.wait_for("/topics", lambda page: told(page)["orders"]["lag"] == lag)
+    rows = told(place.asked.page("/topics"))
+    assert (rows["orders"]["groups"], rows["orders"]["behind"]) == (1, "billing")
     assert (rows["clicks"]["groups"], rows["clicks"]["lag"]) == (0, None)
 
 
@@ -99,10 +103,12 @@ def test_reads_of_a_partition_are_counted_by_place(place: Place) -> None:
 def test_what_was_run_beside_the_broker_has_left_its_last_word(place: Place, tmp_path: Path) -> None:
     """V6: a verification and a backup of the store that the broker serves; what damage says is not hidden."""
     data = Path(place.broker.data)
-    for command in (["log", "verify", str(data)], ["backup", str(data), str(tmp_path / "backup")]):
+    audit = ["audit", "payments", "--path", str(data), "--master", "none"]
+    for command in (["log", "verify", str(data)], ["backup", str(data), str(tmp_path / "backup")], audit):
         subprocess.run([sys.executable, "-m", "holdfast", *command, "--report"], check=True, capture_output=True)
     rows = {each["kind"]: each for each in place.asked.page("/proof/reports")["rows"]}
-    assert rows.keys() >= {"verify", "backup"}
+    assert rows.keys() >= {"verify", "backup", "audit"}
+    assert rows["audit"]["facts"] == {"payments-0": [100.0, 0, 0, 0]}
     assert rows["verify"]["said"].startswith("sound: ")
     assert str(tmp_path / "backup") in rows["backup"]["said"]
     assert all(each["is_good"] and 0 <= time.time() * 1000 - each["at_ms"] < 120_000 for each in rows.values())
@@ -119,6 +125,39 @@ def test_what_keeps_the_log_is_named(place: Place) -> None:
     assert all(each["size"] >= each["own_size"] > 0 for each in page["pins"])
     assert sum(page["told"]) > 0
     assert place.asked.page("/store")["garbage"] >= 0
+
+
+def test_errors_in_answers_are_told_by_api_and_code(place: Place) -> None:
+    """V6: as they are in metrics; how long a store may be away is known while somebody produces."""
+    admin = AdminClient(place.conf)
+    with pytest.raises(KafkaException):
+        admin.create_topics([NewTopic("orders", 1)])["orders"].result(20)
+    page = place.asked.page("/")
+    [row] = [each for each in page["apis"] if each["api"] == "CreateTopics"]
+    told = metrics(place)['holdfast_errors_total{api="CreateTopics",code="TOPIC_ALREADY_EXISTS"}']
+    assert row["errors"]["TOPIC_ALREADY_EXISTS"] == told > 0
+    figures = page["figures"]
+    assert (figures["store_away_s"], figures["store_failures"]) == (None, 0)
+
+
+def test_chunks_are_told_with_what_pins_each(place: Place) -> None:
+    """V6: the oldest unflushed entry of each partition lies in one of them."""
+    page = place.asked.page("/wal")
+    rows = page["chunk_rows"]
+    assert len(rows) == page["chunks"]
+    assert [each for row in rows for each in row["pinned_by"]] == [each["partition"] for each in page["pins"]]
+    assert sum(each["size"] for each in rows) <= page["size"]
+
+
+def test_lag_on_the_page_is_that_of_the_command_line(place: Place) -> None:
+    """V6: `holdfast group offsets`, at the same moment."""
+    command = [sys.executable, "-m", "holdfast", "group", "offsets", "billing", "--bootstrap", place.broker.bootstrap]
+    done = subprocess.run([*command, "--json"], check=True, capture_output=True, text=True)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    shown = place.asked.page("/groups/billing")["rows"]
+    assert {(each["topic"], each["partition"]): each["lag"] for each in shown} == {
+        (each["topic"], each["partition"]): each["lag"] for each in told
+    }
 
 
 def test_no_more_searches_than_four_at_once(place: Place) -> None:
@@ -147,6 +186,10 @@ def test_segments_tile_what_is_flushed_down_to_batches_that_are_held_against_the
     assert found["batches"][0]["base"] == 0
     assert all(each["sound"] for each in found["batches"])
     assert found["segment"]["object"].startswith("segments/")
+    place.asked.page("/topics/orders/records?partition=0&from=start")
+    tiles = place.asked.page("/topics/orders/0")["segments"]
+    assert tiles[0]["first_codec"] == "none"  # It is in the cache now.
+    assert {each["first_codec"] for each in tiles} <= {"none", None}
     versions = place.asked.page("/topics/orders/0/manifests")["rows"]
     assert versions[-1]["changed"] == ["the first"]
     assert any("1 segments added" in each["changed"] for each in versions)
@@ -195,6 +238,27 @@ def test_only_so_many_streams_are_open(place: Place) -> None:
     for each in streams:
         each.close()
     place.asked.wait_for("/wal", lambda _: _stream_status(place) == 200)
+
+
+def test_no_more_streams_are_open_than_sixteen_although_all_come_at_once(place: Place) -> None:
+    """V5: each has its place before its answer begins, and gives it back."""
+    asked = f"GET /wal HTTP/1.1\r\nHost: 127.0.0.1:{place.port}\r\nAccept: text/event-stream\r\n\r\n".encode()
+
+    def opened() -> int:
+        links = [socket.create_connection(("127.0.0.1", place.port), 20) for _ in range(40)]
+        for each in links:
+            each.sendall(asked)
+        told = [each.recv(12).decode() for each in links]
+        for each in links:
+            each.close()
+        assert set(told) <= {"HTTP/1.1 200", "HTTP/1.1 503"}
+        assert told.count("HTTP/1.1 200") <= 16
+        return told.count("HTTP/1.1 200")
+
+    began = time.monotonic()
+    for _ in range(6):
+        wait_for(lambda: opened() == 16)
+    assert time.monotonic() - began < 9  # Measured 0.1 s; who leaves while a piece is sent is noticed at once, too.
 
 
 def _stream_status(place: Place) -> int:

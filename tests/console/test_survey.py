@@ -7,7 +7,9 @@ import math
 from uuid import UUID
 
 from holdfast.console.history import KEPT, History
+from holdfast.console.lag import NOTED_MAX, PAIRS_MAX, Lags
 from holdfast.console.survey import ShownTopic, TopicSurvey
+from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk.simulated import SimulatedDisk
@@ -60,3 +62,16 @@ def test_history_keeps_an_hour_and_knows_what_it_does_not_know() -> None:
     fresh = History(clock.now_ms)
     fresh.add({"c": 1.0}, {})
     assert fresh.shown("c")["c"] == [None]
+
+
+def test_lags_are_remembered_for_an_hour_whether_somebody_looks_or_not() -> None:
+    """V5, V6: those that are largest, every ten seconds; of topics that may be seen."""
+    clock, lags = ManualClock(), Lags(InlineCalls())
+    many = {f"t{number}": {"other": number} for number in range(PAIRS_MAX)}
+    for number in range(NOTED_MAX + 5):
+        lags.note(many | {"a": {"g": 1000 + number}, "b": {"g": 500}}, clock.now_ms())
+        lags.note({}, clock.now_ms())
+        clock.advance(10.0)
+    both, one = (lags.last_hour("g", topics, 7, clock.now_ms()) for topics in ({"a", "b"}, {"b"}))
+    assert (len(both["lag"]), both["lag"][-2:], one["lag"][-2:]) == (NOTED_MAX + 1, [1864, 7], [500, 7])
+    assert lags.last_hour("other", {"t0", "t99"}, 0, clock.now_ms())["lag"][0] == 99

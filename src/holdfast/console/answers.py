@@ -12,7 +12,11 @@ from holdfast.console.routes import PageRight, Visit
 from holdfast.console.visit import Visitor
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.security.errors import LoginFailed
+from holdfast.security.logins.plain import PlainClaim
 from holdfast.security.rules import Operation, ResourceType
+from holdfast.security.secret import Secret
+
+PAGE_SIZE_MAX: Final = 8 << 20
 
 
 class VisitRefused(Rejected):
@@ -76,6 +80,14 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
     return said
 
 
+def claim_of(request: HttpRequest) -> PlainClaim | Secret:
+    """Who somebody says they are: `token`, or `user` and `password`."""
+    said = body_of(request)
+    if said.get("token"):
+        return Secret(str(said["token"]))
+    return PlainClaim(str(said.get("user", "")), Secret(str(said.get("password", ""))))
+
+
 def failed(failure: HoldfastError) -> HttpAnswer:
     code = next((code for kind, code in _STATUS if isinstance(failure, kind)), 500)
     said = "say who you are: log in, or send Authorization: Basic or Bearer" if code == 401 else str(failure)
@@ -84,8 +96,15 @@ def failed(failure: HoldfastError) -> HttpAnswer:
 
 
 def as_json(status: int, value: dict[str, Any], headers: tuple[tuple[str, str], ...] = ()) -> HttpAnswer:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return HttpAnswer(status, "application/json", text.encode("utf-8", "replace"), headers)
+    return HttpAnswer(status, "application/json", page_of(value), headers)
+
+
+def page_of(value: dict[str, Any]) -> bytes:
+    """As JSON. Raises Rejected if it is larger than a page may be."""
+    data = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    if len(data) > PAGE_SIZE_MAX:
+        raise Rejected(f"this page would have {len(data)} bytes, {PAGE_SIZE_MAX} at most: ask for less, by a filter")
+    return data
 
 
 def as_text(status: int, text: str) -> HttpAnswer:

@@ -8,7 +8,18 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
-from holdfast.console.answers import NOT_OURS, as_json, as_text, body_of, check, check_same_origin, failed, is_ours
+from holdfast.console.answers import (
+    NOT_OURS,
+    as_json,
+    as_text,
+    body_of,
+    check,
+    check_same_origin,
+    claim_of,
+    failed,
+    is_ours,
+    page_of,
+)
 from holdfast.console.changes import CHANGES, ChangeAsked, make
 from holdfast.console.files import Files
 from holdfast.console.link import HttpAnswer, HttpRequest
@@ -23,6 +34,7 @@ from holdfast.security.rules import Operation, ResourceType
 STREAMS_MAX: Final = 16
 SCANS_MAX: Final = 4
 EVERY_S: Final = 1.0
+EVERY_S_MAX: Final = 5.0  # Also for what has waited for others, and has cost nothing.
 SHARE_MAX: Final = 0.02  # Of a core, for one stream: what costs more comes less often.
 _SILENT_S = 15.0  # Then a stream says that it is still there.
 _PATTERNS = [(route.pattern, route) for route in ROUTES]
@@ -70,9 +82,9 @@ class Console:
         visit = Visit(self._parts, visitor, names, request.query)
         check(route.right, visit)
         if "text/event-stream" in accept and not route.is_scan:
-            if self._streams >= STREAMS_MAX:
-                raise Unavailable(f"{STREAMS_MAX} pages are followed already: close one, or load this one again later")
-            return HttpAnswer(200, "text/event-stream", self._stream(route, visit))
+            stream = self._stream(route, visit)
+            await anext(stream)  # From here on it has a place, which it gives back when it is closed.
+            return HttpAnswer(200, "text/event-stream", stream)
         with self._scan() if route.is_scan else nullcontext():
             return as_json(200, await self._shown(route, visit))
 
@@ -92,10 +104,13 @@ class Console:
         return {"at_ms": parts.clock.now_ms(), "broker": broker, **await route.page(visit)}
 
     async def _stream(self, route: Route, visit: Visit) -> AsyncGenerator[bytes, None]:
-        """The page each second, if it has changed; asked for again each time is also the right."""
+        """Nothing, when it has its place; then the page each second, if it has changed and may be seen still."""
+        if self._streams >= STREAMS_MAX:
+            raise Unavailable(f"{STREAMS_MAX} pages are followed already: close one, or load this one again later")
         now, said, said_at, cost_s = self._parts.clock.monotonic, b"", 0.0, float("inf")
         self._streams += 1
         try:
+            yield b""
             while True:
                 began = now()
                 try:
@@ -103,11 +118,11 @@ class Console:
                         raise LoginFailed("the session is over")
                     check(route.right, visit)
                     shown = await self._shown(route, visit)
+                    at_ms = shown.pop("at_ms")
+                    data = page_of(shown)
                 except HoldfastError as failure:
                     yield b"event: gone\ndata: " + json.dumps({"error": str(failure)}).encode() + b"\n\n"
                     return
-                at_ms = shown.pop("at_ms")
-                data = json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()
                 if data != said:
                     said, said_at = data, now()
                     yield b'data: {"at_ms":%d,' % at_ms + data[1:] + b"\n\n"
@@ -115,7 +130,7 @@ class Console:
                     said_at = now()
                     yield b": still here\n\n"
                 cost_s = min(now() - began, 2 * cost_s)  # Others had their turn meanwhile, too.
-                await asyncio.sleep(max(EVERY_S, cost_s / SHARE_MAX))
+                await asyncio.sleep(min(max(EVERY_S, cost_s / SHARE_MAX), EVERY_S_MAX))
         finally:
             self._streams -= 1
 
@@ -141,8 +156,7 @@ class Console:
             return as_json(200, {}, (("Set-Cookie", self._visits.log_out(request)),))
         if not self._visits.door.asks_login:
             raise Rejected("this console asks nobody for a password")
-        said = body_of(request)
-        cookie = await self._visits.log_in(request, str(said.get("user", "")), str(said.get("password", "")))
+        cookie = await self._visits.log_in(request, claim_of(request))
         return as_json(200, {}, (("Set-Cookie", cookie),))
 
 

@@ -43,6 +43,11 @@ class History:
             shown[name] = [None if value != value else round(value, 6) for value in self._series.get(name, ())]
         return shown
 
+    def last(self, name: str) -> float | None:
+        """The newest point of a series, if it is known."""
+        series = self._series.get(name)
+        return None if not series or series[-1] != series[-1] else series[-1]
+
     async def follow(self, look: Callable[[], Awaitable[tuple[Mapping[str, float], Mapping[str, float]]]]) -> None:
         """Look, again and again."""
         while True:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from heapq import nlargest
 from typing import Any, Final
 
-from holdfast.console.history import EVERY_S, KEPT
 from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.log.partition.partition import PartitionLog
@@ -16,7 +16,9 @@ from holdfast.record.records import read_records
 
 _KNOWN_MAX: Final = 20_000
 _GROUPS_MAX: Final = 1_000
-_SEEN_MAX: Final = 100  # Groups whose lag is remembered.
+NOTED_EVERY_MS: Final = 10_000
+NOTED_MAX: Final = 360  # An hour.
+PAIRS_MAX: Final = 100  # Groups in topics whose lag is remembered.
 _OVER_S = 5.0  # Speeds are taken over so long at least.
 
 
@@ -30,7 +32,7 @@ class Lags:
             str, tuple[float, int, int]
         ] = {}  # By group and visitor: when, and the sums of committed and of ends.
         self._speeds: dict[str, tuple[float, float]] = {}
-        self._seen: dict[str, deque[tuple[int, int]]] = {}  # The same: times and lags.
+        self._noted: deque[tuple[int, dict[tuple[str, str], int]]] = deque(maxlen=NOTED_MAX)
 
     async def next_ms(self, log: PartitionLog, offset: int) -> int | None:
         """The timestamp of the first record from an offset on; None: there is none, or nobody can read it now."""
@@ -68,13 +70,17 @@ class Lags:
         left_s = lag / gains if gains is not None and gains > 0 else None
         return {"reads": _rounded(reads), "writes": _rounded(writes), "caught_up_s": _rounded(left_s)}
 
-    def seen(self, group: str, lag: int, now_ms: int) -> dict[str, list[int]]:
-        """The lags of the last hour, as far as somebody has looked at the group; with this one."""
-        if len(self._seen) >= _SEEN_MAX and group not in self._seen:
-            del self._seen[next(iter(self._seen))]
-        points = self._seen.setdefault(group, deque(maxlen=KEPT))
-        if not points or now_ms - points[-1][0] >= EVERY_S * 1000:
-            points.append((now_ms, lag))
+    def note(self, found: Mapping[str, Mapping[str, int]], now_ms: int) -> None:
+        """Lags by topic and group, to be kept for an hour: the largest, of so many groups in topics."""
+        if self._noted and now_ms - self._noted[-1][0] < NOTED_EVERY_MS:
+            return
+        lags = ((lag, group, topic) for topic, each in found.items() for group, lag in each.items())
+        self._noted.append((now_ms, {(group, topic): lag for lag, group, topic in nlargest(PAIRS_MAX, lags)}))
+
+    def last_hour(self, group: str, topics: Collection[str], lag: int, now_ms: int) -> dict[str, list[int]]:
+        """What was noted of a group in these topics; and now."""
+        sums = [(at, [lags[group, each] for each in topics if (group, each) in lags]) for at, lags in self._noted]
+        points = [*((at, sum(each)) for at, each in sums if each), (now_ms, lag)]
         return {"at_ms": [at for at, _ in points], "lag": [each for _, each in points]}
 
 

@@ -67,7 +67,8 @@ class HttpLink:
     async def request(self) -> HttpRequest | None:
         """The next one; None if they have closed. Raises h11.RemoteProtocolError for what is none."""
         if not self._state.trailing_data[0]:
-            self._state.receive_data(await asyncio.wait_for(self._reader.read(_READ_SIZE), _IDLE_S))
+            async with asyncio.timeout(_IDLE_S):
+                self._state.receive_data(await self._reader.read(_READ_SIZE))
         async with asyncio.timeout(_ARRIVE_S):
             head = await self._event()
             if not isinstance(head, h11.Request):
@@ -110,8 +111,8 @@ class HttpLink:
         if isinstance(answer.body, bytes):
             await self._put(head + (self._state.send(h11.Data(data=answer.body)) or b""))
         else:
-            await self._put(head)
             async with contextlib.aclosing(answer.body) as pieces:
+                await self._put(head)
                 async for piece in pieces:
                     await self._put(self._state.send(h11.Data(data=piece)) or b"")
         await self._put(self._state.send(h11.EndOfMessage()) or b"")
@@ -119,7 +120,8 @@ class HttpLink:
     async def _put(self, data: bytes) -> None:
         for start in range(0, len(data), _PIECE_SIZE):
             self._writer.write(data[start : start + _PIECE_SIZE])
-            await asyncio.wait_for(self._writer.drain(), _TAKE_S)
+            async with asyncio.timeout(_TAKE_S):  # `wait_for` can miss that it was cancelled, before Python 3.12.
+                await self._writer.drain()
 
     def begin_next(self) -> bool:
         """Whether the connection is good for another request."""

@@ -8,22 +8,26 @@ from typing import Any, NamedTuple, Protocol
 
 from holdfast.cluster.auth import Auth
 from holdfast.cluster.member import SeenLife
+from holdfast.console.followers import Followers
 from holdfast.console.history import History
 from holdfast.console.lag import Lags
 from holdfast.console.readers import ReaderSurvey, log_of
+from holdfast.console.schemas import Schemas
 from holdfast.console.settings import ConsoleSettings
 from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
-from holdfast.errors import Corrupt, Rejected
+from holdfast.errors import Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.objects.timed import StoreTimes
+from holdfast.log.errors import NotOpen
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.measure import (
+    ErrorCounts,
     HeldCounts,
     Histogram,
     PortCounts,
@@ -64,6 +68,7 @@ class AccessParts(NamedTuple):
     rules: Callable[[], Rules | None]  # None: there is no authorizer.
     quotas: Callable[[], Mapping[str, Mapping[str, float]]]
     recent: Callable[[], Sequence[ShownLine]]  # The last lines of the audit log.
+    waiting: Callable[[], Sequence[tuple[str, str, float]]]  # Who waits for a quota: which, whose, so many seconds.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,7 @@ class Parts:
     ask: Callable[[Session, Key, int, Message], Awaitable[Any]]  # The broker's own handlers, as a visitor.
     port: Callable[[], PortCounts]
     traffic: Traffic
+    errors: ErrorCounts
     held: Mapping[str, HeldCounts]
     throttled: Mapping[str, ThrottleCounts]
     syncs: Histogram
@@ -98,6 +104,8 @@ class Parts:
     survey: TopicSurvey
     lags: Lags
     readers: ReaderSurvey
+    schemas: Schemas
+    followers: Followers
     access: AccessParts
     brokers: Callable[[], Sequence[SeenLife]]  # Of a cluster; empty where a broker is alone.
     free_size: Callable[[], int | None]  # Of the disk.
@@ -116,6 +124,6 @@ class Parts:
         if not number.isdecimal() or int(number) >= len(topic.logs):
             raise PageNotFound(f"there is no partition {name}-{number}")
         found = topic.logs[int(number)]
-        if isinstance(found, Corrupt):
+        if isinstance(found, NotOpen):
             raise found
         return found

@@ -17,6 +17,7 @@ from holdfast.types import TopicPartition
 FindTopic = Callable[[str], ShownTopic | None]
 
 _AGE_S_MIN: Final = 2.0
+_AGE_S_MAX: Final = 5.0
 _SHARE: Final = 0.01  # Of a core.
 
 
@@ -38,7 +39,7 @@ class ReaderSurvey:
             if began >= self._again_at:
                 self._found = await self._look()
                 ended = self._now()
-                self._again_at = ended + max(_AGE_S_MIN, (ended - began) / _SHARE)
+                self._again_at = ended + min(max(_AGE_S_MIN, (ended - began) / _SHARE), _AGE_S_MAX)
             return self._found
 
     async def _look(self) -> dict[str, dict[str, int]]:

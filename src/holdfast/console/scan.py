@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from holdfast.console.parts import Parts
-from holdfast.console.search import SearchFilter, TransactionStates, look_through
+from holdfast.console.search import ROWS_SIZE_MAX, Found, SearchFilter, TransactionStates, look_through
 from holdfast.errors import Rejected
 from holdfast.log.errors import OutOfRange
 from holdfast.log.partition.partition import PartitionLog
@@ -49,7 +49,8 @@ class ScanLane:
         self.ended = read.end_reached or not read.buffers
         flushed = log.marks.flushed
         known = TransactionStates(log.aborted(start, read.next_offset), log.transactions.open)
-        found = await parts.calls.local(look_through, read.buffers, start, wanted, known, self.newest_ms)
+        asked = read.buffers, start, wanted, known, self.newest_ms
+        found: Found = await parts.schemas.look(parts.calls, self.topic, look_through, *asked)
         self.newest_ms = found.newest_ms
         if found.stopped_at is not None:
             self.offset, self.ended = found.stopped_at, False
@@ -64,14 +65,16 @@ async def search(parts: Parts, lanes: Sequence[ScanLane], wanted: SearchFilter, 
     if len(lanes) > LANES_MAX:
         raise Rejected(f"{len(lanes)} partitions are too many for one search: {LANES_MAX} at most")
     now = parts.clock.monotonic
-    began, rows, records, size, unreadable = now(), list[dict[str, Any]](), 0, 0, 0
-    while len(rows) < rows_max:
+    wanted = wanted._replace(rows_size_max=ROWS_SIZE_MAX // max(len(lanes), 1))
+    began, rows, records, size, unreadable, shown_size = now(), list[dict[str, Any]](), 0, 0, 0, 0
+    while len(rows) < rows_max and shown_size < ROWS_SIZE_MAX:
         empty = next((each for each in lanes if not each.rows and not each.ended), None)
         if empty is None:
             full = [each for each in lanes if each.rows]
             if not full:
                 break
             rows.append(min(full, key=lambda each: (each.rows[0]["ms"], each.number)).rows.popleft())
+            shown_size += rows[-1].pop("json_size")
         elif size >= SIZE_MAX or now() - began > SECONDS_MAX:
             break
         else:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from holdfast.console.schemas import DecodedValue, TopicValues, said
+from holdfast.console.shown import shown
 from holdfast.errors import Rejected
 from holdfast.record.batch import BatchHeader, split
 from holdfast.record.errors import InvalidBatch
@@ -17,6 +19,7 @@ from holdfast.segment.manifest.info import Aborted
 STATES: Final = ("all", "committed", "aborted", "undecided")
 _SHOWN_SIZE = 2048  # Bytes of a value that a list shows.
 _ROWS_MAX = 500  # Of one piece: more are looked for when these are taken.
+ROWS_SIZE_MAX: Final = 2 << 20  # Of all rows of an answer as JSON, and once more of those that wait to be among them.
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _NOTHING: Final = object()
 
@@ -32,6 +35,7 @@ class SearchFilter(NamedTuple):
     header_value: bytes | None = None
     state: str = "all"
     size_min: int = 0
+    rows_size_max: int = ROWS_SIZE_MAX  # Of one piece, as JSON.
 
     @classmethod
     def parse(cls, query: Mapping[str, str]) -> SearchFilter:
@@ -55,31 +59,48 @@ class SearchFilter(NamedTuple):
             int(size),
         )
 
-    def fits(self, record: Record, state: str) -> bool:
-        if self.key and record.key != self.key:
+    def fits(self, record: Record, state: str, values: TopicValues) -> bool:
+        """Key, text and JSON path count in what the bytes are, and in what a schema says they are."""
+        if self.key and record.key != self.key and not self._is_key(values.decoded(record.key, is_key=True)):
             return False
         if self.state != "all" and (state or "committed") != self.state:
             return False
         value = record.value or b""
-        if len(value) < self.size_min or (self.text and self.text not in value):
+        if len(value) < self.size_min:
             return False
         if self.header and not any(self._is_header(*each) for each in record.headers):
             return False
-        return not self.path or self._is_at_path(value)
+        if not self.text and not self.path:
+            return True
+        told = values.decoded(record.value)
+        by_schema = told is not None and not told.why
+        if self.text and self.text not in value and not (told and by_schema and self.text in told.text.encode()):
+            return False
+        return not self.path or self._is_at_path(told.value if told and by_schema else _json_of(value))
+
+    def _is_key(self, told: DecodedValue | None) -> bool:
+        if told is None or told.why:
+            return False
+        return self.key == (told.value if isinstance(told.value, str) else told.text).encode()
 
     def _is_header(self, name: str, value: bytes | None) -> bool:
         return name == self.header and self.header_value in (None, value)
 
-    def _is_at_path(self, value: bytes) -> bool:
-        try:
-            found = json.loads(value)
-        except (ValueError, RecursionError):
-            return False
+    def _is_at_path(self, found: Any) -> bool:
         for name, number in _STEP.findall(self.path):
             found = _step(found, name, number)
             if found is _NOTHING:
                 return False
-        return self.equals is None or self.equals == (found if isinstance(found, str) else json.dumps(found))
+        return self.equals is None or self.equals == (
+            found if isinstance(found, str) else json.dumps(found, default=said)
+        )
+
+
+def _json_of(value: bytes) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return _NOTHING
 
 
 def _step(value: Any, name: str, number: str) -> Any:
@@ -114,10 +135,15 @@ class Found(NamedTuple):
 
 
 def look_through(
-    buffers: Sequence[memoryview], start: int, wanted: SearchFilter, known: TransactionStates, newest_ms: int
+    buffers: Sequence[memoryview],
+    start: int,
+    wanted: SearchFilter,
+    known: TransactionStates,
+    newest_ms: int,
+    values: TopicValues,
 ) -> Found:
-    """The records from an offset on that are wanted, as a list shows them."""
-    rows, count, unreadable = [], 0, 0
+    """The records from an offset on that are wanted, as a list shows them: some, and of some size."""
+    rows, count, unreadable, size = [], 0, 0, 0
     for buffer in buffers:
         for header, batch in split(buffer):
             try:
@@ -128,9 +154,12 @@ def look_through(
                     count += 1
                     late_ms = max(newest_ms - record.timestamp, 0)
                     newest_ms = max(newest_ms, record.timestamp)
-                    if wanted.fits(record, state):
-                        rows.append(shown(header, record, state, _SHOWN_SIZE) | {"late_ms": late_ms})
-                        if len(rows) >= _ROWS_MAX:
+                    if wanted.fits(record, state, values):
+                        row = shown(header, record, state, _SHOWN_SIZE, values) | {"late_ms": late_ms}
+                        row["json_size"] = len(json.dumps(row))
+                        rows.append(row)
+                        size += row["json_size"]
+                        if len(rows) >= _ROWS_MAX or size >= wanted.rows_size_max:
                             return Found(rows, count, unreadable, newest_ms, offset + 1)
             except InvalidBatch:
                 unreadable += 1
@@ -144,35 +173,3 @@ def _records(header: BatchHeader, batch: memoryview, known: TransactionStates) -
         return
     for record in read_records(batch):
         yield record, known.state_of(header, record.offset or 0)
-
-
-def shown(header: BatchHeader, record: Record, state: str, size_max: int) -> dict[str, Any]:
-    value, form = text_of(record.value, size_max)
-    key, key_form = text_of(record.key, size_max)
-    return {
-        "offset": record.offset,
-        "ms": record.timestamp,
-        "key": key,
-        "key_form": key_form,
-        "value": value,
-        "form": form,
-        "size": len(record.value or b""),
-        "cut": len(record.value or b"") > size_max,
-        "headers": [[name, text_of(each, 256)[0]] for name, each in record.headers[:50]],
-        "batch": header.base_offset,
-        "producer_id": header.producer_id,
-        "state": state,
-    }
-
-
-def text_of(data: bytes | None, size_max: int) -> tuple[str | None, str]:
-    """Bytes as text, or as hex where they are none; and which of them."""
-    if data is None:
-        return None, "null"
-    piece = data[:size_max]
-    try:
-        return piece.decode(), "text"
-    except UnicodeDecodeError as failure:
-        if len(data) > size_max and failure.start >= len(piece) - 3:  # Cut in the middle of a letter.
-            return piece[: failure.start].decode(), "text"
-        return piece.hex(" "), "hex"

@@ -1,7 +1,7 @@
 """All topics and partitions in a few sums, kept for a while: every list and every series is made of the same look.
 
 A look costs a few microseconds for each partition whose marks have moved, and next to nothing for the others. It is
-made again after a second, or later where it would take more than a hundredth of a core.
+made again after a second, or later, up to five, where it would take more than a hundredth of a core.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from uuid import UUID
 from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
 from holdfast.io.turns import Pace
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.marks import Marks
 from holdfast.log.partition.partition import PartitionLog
 
 _AGE_S_MIN = 0.9
+_AGE_S_MAX = 5.0  # The first look costs much more than those that follow.
 _ANEW_S = 10.0  # Then a row is made again, whatever its marks say: damage moves none.
 _SIZES_MAX = 200_000  # Partitions.
+_CONFIG_SIZE = 100  # Letters of a config's value that a list shows.
 _INTERNAL = "__"  # What names of internal topics begin with.
 _SHARE: Final = 0.01  # Of a core.
 
@@ -32,7 +35,7 @@ class ShownTopic(NamedTuple):
     name: str
     topic_id: UUID
     configs: Mapping[str, str]  # Those that are set.
-    logs: Sequence[PartitionLog | Corrupt]
+    logs: Sequence[PartitionLog | NotOpen]
 
 
 @dataclass(slots=True)
@@ -67,12 +70,15 @@ class TopicRow:
         shown = {name: getattr(self, name) for name in names}
         return shown | {
             "internal": self.is_internal,
+            "configs": {name: value[:_CONFIG_SIZE] for name, value in self.configs.items()},
             "oldest_unflushed_s": round(self.oldest_unflushed_s, 1),
             "rate": None if self.rate is None else round(self.rate, 1),
         }
 
-    def add(self, log: PartitionLog | Corrupt, size: int) -> None:
+    def add(self, log: PartitionLog | NotOpen, size: int) -> None:
         """One of its partitions, whose segments have so many bytes."""
+        if isinstance(log, LedElsewhere):
+            return
         if isinstance(log, Corrupt) or not log.is_alive:
             self.failed += 1
             return
@@ -128,7 +134,7 @@ class TopicSurvey:
         async with self._looking:
             now = self._clock.monotonic()
             cost_s = 0.0 if self._cost_s == float("inf") else self._cost_s
-            if now - self._at >= max(_AGE_S_MIN, cost_s / _SHARE):
+            if now - self._at >= min(max(_AGE_S_MIN, cost_s / _SHARE), _AGE_S_MAX):
                 await self._look(now)
                 self._cost_s = min(self._now() - now, 2 * self._cost_s)  # Others had their turn meanwhile, too.
             return self.rows

@@ -149,8 +149,8 @@ ROUTES: Final = (
         "/subscriptions",
         subscriptions,
         PageRight.CLUSTER,
-        "Subscriptions: those that are open, and how far each is behind.",
-        CHEAP,
+        "Subscriptions, sync, archive: what is open, writes here or has reported, and how far behind it is.",
+        "every 2 s: checkpoints of syncs read on, their metrics asked for, a listing of reports; in threads",
     ),
     Route(
         "/proof",

@@ -7,7 +7,6 @@ script reads and no other site sends.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -17,8 +16,11 @@ from holdfast.console.link import HttpRequest
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.security.errors import LoginFailed
+from holdfast.security.header import encode_authorization
+from holdfast.security.logins.plain import PlainClaim
 from holdfast.security.principal import Session
 from holdfast.security.rules import CLUSTER_NAME, Operation, ResourceType
+from holdfast.security.secret import Secret
 
 COOKIE: Final = "holdfast-session"
 LOGINS_MAX: Final = 1_000  # Remembered at the same time; for one more the oldest goes.
@@ -117,12 +119,13 @@ class Visits:
         del self._known[name]
         return True
 
-    async def log_in(self, request: HttpRequest, user: str, password: str) -> str:
-        """The cookie of a visitor who says who they are. Raises LoginFailed, or Unavailable."""
+    async def log_in(self, request: HttpRequest, who: PlainClaim | Secret) -> str:
+        """The cookie of a visitor who says who they are, or has a token. Raises LoginFailed, or Unavailable."""
         try:
-            said = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+            said = encode_authorization(who)
+            said.encode()
         except UnicodeEncodeError:
-            raise LoginFailed("a user or a password is no text") from None
+            raise LoginFailed("a user, a password or a token is no text") from None
         gate = self.door.gate()
         session = await gate.admit(request.peer, request.certificate, said)
         if len(self._known) >= LOGINS_MAX:

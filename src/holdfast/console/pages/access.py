@@ -30,6 +30,10 @@ async def access(visit: Visit) -> dict[str, Any]:
             {"quota": kind, "count": each.count, "seconds": round(each.seconds, 1)}
             for kind, each in parts.throttled.items()
         ],
+        "waiting": [
+            {"quota": kind, "who": who, "seconds": round(seconds, 1)}
+            for kind, who, seconds in sorted(doors.waiting(), key=lambda each: -each[2])[:100]
+        ],
         "recent": [
             {"at_ms": parts.clock.now_ms() - round((now - each.at) * 1000), "event": each.event, "text": each.text}
             for each in lines[:100]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from holdfast.console.pages.asked import number_in
@@ -19,6 +20,8 @@ from holdfast.types import TopicPartition
 
 ROWS_MAX: Final = 100
 PARTITIONS_MAX: Final = 200
+_ASSIGNED_MAX = 100  # Of one member.
+_NAME_MAX = 200  # Characters that clients have chosen.
 
 
 async def groups(visit: Visit) -> dict[str, Any]:
@@ -63,7 +66,7 @@ async def group(visit: Visit) -> dict[str, Any]:
         "group": name,
         "type": listing.type.value,
         "state": listing.state.value,
-        **await _described(parts, listing),
+        **await _described(visit, listing),
         "moves": await _moves(parts, name),
         "rows": rows,
         "all": len(seen),
@@ -71,7 +74,7 @@ async def group(visit: Visit) -> dict[str, Any]:
         "lag": sum(lags) if lags else None,
         "lag_s": max((row["lag_s"] for row in rows if row["lag_s"] is not None), default=None),
         **parts.lags.speed(looked, rows, parts.clock.monotonic()),
-        "history": parts.lags.seen(looked, sum(lags), parts.clock.now_ms()),
+        "history": parts.lags.last_hour(name, {each.topic for each in seen}, sum(lags), parts.clock.now_ms()),
     }
 
 
@@ -102,36 +105,43 @@ async def _partition(parts: Parts, partition: TopicPartition, committed: object,
     return row | end | {"lag": lag, "lag_s": 0.0 if not lag else lag_s, "next_ms": next_ms}
 
 
-async def _described(parts: Parts, listing: GroupListing) -> dict[str, Any]:
-    name = listing.group_id
+async def _described(visit: Visit, listing: GroupListing) -> dict[str, Any]:
+    parts, name = visit.parts, listing.group_id
     try:
         if listing.type is GroupType.CONSUMER:
             found = await parts.groups.describe_consumer(name)
+            topics = {each.topic_id: each.name for each in parts.topics()}
             members = [
                 {
-                    "member": each.member.id,
-                    "client": each.member.client_id,
+                    "member": each.member.id[:_NAME_MAX],
+                    "client": each.member.client_id[:_NAME_MAX],
                     "host": each.member.client_host,
-                    "assigned": sorted(map(str, each.member.assigned))[:100],
+                    "assigned": _assigned(visit, ((topics.get(p.topic_id), p.partition) for p in each.member.assigned)),
                 }
-                for each in found.members
+                for each in found.members[:ROWS_MAX]
             ]
-            return {"epoch": found.epoch, "protocol": found.assignor, "members": members[:ROWS_MAX]}
+            return {"epoch": found.epoch, "protocol": found.assignor, "members": members}
         classic = await parts.groups.describe(name)
     except GroupNotFound:
         raise PageNotFound(f"there is no group {name}") from None
     shown = [
         {
-            "member": each.member_id,
-            "client": each.client_id,
+            "member": each.member_id[:_NAME_MAX],
+            "client": each.client_id[:_NAME_MAX],
             "host": each.client_host,
-            "assigned": [
-                f"{topic}-{number}" for topic, numbers in assigned_in(each.assignment).items() for number in numbers
-            ],
+            "assigned": _assigned(
+                visit, ((topic, each) for topic, some in assigned_in(each.assignment).items() for each in some)
+            ),
         }
         for each in classic.members[:ROWS_MAX]
     ]
     return {"epoch": classic.generation, "protocol": classic.protocol_name, "members": shown}
+
+
+def _assigned(visit: Visit, partitions: Iterable[tuple[str | None, int]]) -> list[str]:
+    """The first of what a member was given, of topics that may be described."""
+    seen = (each for each in partitions if each[0] is not None and visit.visitor.sees_topic(each[0]))
+    return [f"{topic}-{number}" for topic, number in islice(sorted(seen), _ASSIGNED_MAX)]
 
 
 def assigned_in(assignment: bytes) -> Mapping[str, list[int]]:

@@ -9,10 +9,10 @@ from holdfast.console.parts import Parts
 from holdfast.console.routes import Visit
 from holdfast.console.survey import TopicRow
 from holdfast.log.stat import LogsStat
-from holdfast.measure import Traffic
+from holdfast.protocol.codes import Code
 
 _APIS = 12
-SERIES = ("produce_bytes", "fetch_bytes", "records", "requests", "fsync_ms", "wal_bytes", "tail_bytes")
+SERIES = ("produce_bytes", "fetch_bytes", "records", "requests", "errors", "fsync_ms", "wal_bytes", "tail_bytes")
 
 
 async def overview(visit: Visit) -> dict[str, Any]:
@@ -22,7 +22,7 @@ async def overview(visit: Visit) -> dict[str, Any]:
     return {
         "findings": [{"level": level, "text": text} for level, text in findings(parts, rows, stat)],
         "figures": _figures(parts, rows, stat),
-        "apis": _apis(parts.traffic),
+        "apis": _apis(parts),
         "brokers": [_broker(parts), *_others(parts)],
         "history": parts.history.shown(*SERIES),
     }
@@ -62,6 +62,8 @@ def _wrong(parts: Parts, rows: list[TopicRow], stat: LogsStat) -> Iterator[tuple
         yield "bad", "The disk is almost full: producers are refused until there is room."
     if stat.held_back is not None:
         yield "warn", f"Producers are held back by {_REASONS[stat.held_back]}."
+    if (away_s := store_away_s(parts)) is not None:
+        yield "warn", f"The store has not answered for {away_s:.0f} s: {_bearable(parts, stat)}"
     late_s = 2 * parts.log_settings.flush_age_ms_max / 1000
     late = sum(each.oldest_unflushed_s > late_s for each in rows)
     if late:
@@ -69,6 +71,26 @@ def _wrong(parts: Parts, rows: list[TopicRow], stat: LogsStat) -> Iterator[tuple
     held = sum(each.held_back for each in rows)
     if held:
         yield "warn", f"{held} records wait for a transaction to be decided: read-committed consumers stand still."
+
+
+def store_away_s(parts: Parts) -> float | None:
+    """How long every call of the store has failed; None: the last one has not."""
+    since = parts.store.away_since
+    return None if since is None else max(parts.clock.monotonic() - since, 0.0)
+
+
+def bearable_s(parts: Parts, stat: LogsStat) -> float | None:
+    """How long producers may go on before the write-ahead log is full; None: nobody produces, or it is not known."""
+    speed = parts.history.last("produce_bytes")
+    room = max(parts.log_settings.wal_size_max - stat.wal.on_disk_size, 0)
+    return room / speed if speed else None
+
+
+def _bearable(parts: Parts, stat: LogsStat) -> str:
+    left_s = bearable_s(parts, stat)
+    if left_s is None:
+        return "nobody produces now; what is acknowledged stays in the write-ahead log."
+    return f"as much as is produced now fits into the write-ahead log for {left_s:.0f} s more, then producers wait."
 
 
 _REASONS = {
@@ -91,6 +113,9 @@ def _figures(parts: Parts, rows: Iterable[TopicRow], stat: LogsStat) -> dict[str
         "wal_size": stat.wal.on_disk_size,
         "wal_size_max": limit,
         "until_held_back": max(limit - stat.wal.on_disk_size, 0),
+        "bearable_s": None if (left_s := bearable_s(parts, stat)) is None else round(left_s),
+        "store_away_s": store_away_s(parts),
+        "store_failures": sum(parts.store.failures.values()),
         "tail_size": stat.tail_memory_size,
         "tail_size_max": parts.log_settings.tail_size_max,
         "cache_size": stat.cache.size,
@@ -112,12 +137,16 @@ def resident_size() -> int | None:
         return None
 
 
-def _apis(traffic: Traffic) -> list[dict[str, Any]]:
-    most = sorted(traffic.items(), key=lambda each: -each[1].requests)[:_APIS]
+def _apis(parts: Parts) -> list[dict[str, Any]]:
+    most = sorted(parts.traffic.items(), key=lambda each: -each[1].requests)[:_APIS]
+    errors: dict[str, dict[str, int]] = {}
+    for (api, code), count in parts.errors.items():
+        errors.setdefault(api, {})[Code(code).name] = count
     return [
         {
             "api": api,
             "requests": counts.requests,
+            "errors": errors.get(api, {}),
             "received": counts.received_size,
             "sent": counts.sent_size,
             "mean_ms": round(counts.time.seconds / counts.time.count * 1000, 2) if counts.time.count else None,

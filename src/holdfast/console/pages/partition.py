@@ -52,7 +52,7 @@ async def partition(visit: Visit) -> dict[str, Any]:
 
 
 def _tile(log: PartitionLog, segment: SegmentInfo) -> dict[str, Any]:
-    named = parse_segment_name(segment.name)
+    named, first = parse_segment_name(segment.name), log.ground.kept.first_header(segment)
     return {
         "base": segment.base,
         "end": segment.end,
@@ -63,6 +63,7 @@ def _tile(log: PartitionLog, segment: SegmentInfo) -> dict[str, Any]:
         "compacted": segment.compacted,
         "aborted": len(segment.aborted),
         "cached": log.ground.kept.kept.has_tail(segment.name),
+        "first_codec": Codec(first.codec).name.lower() if first and first.codec in list(Codec) else None,
         "epoch": None if named is None else named.epoch,
         "object": segment.name,
     }

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import islice
 from typing import Any, Final
 
-from holdfast.cluster.reports import last_reports
+from holdfast.cluster.reports import Report, last_reports
 from holdfast.console.pages.asked import number_in
 from holdfast.console.routes import Visit
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.verify import Finding, inspect
 from holdfast.types import PartitionId
 
 SIZE_MAX: Final = 64 << 20  # Bytes looked at for one answer.
 SECONDS_MAX: Final = 2.0
+FACTS_MAX: Final = 200
 _FAILED_MAX = 100
 
 
@@ -23,11 +27,11 @@ async def proof(visit: Visit) -> dict[str, Any]:
     stat = parts.logs.stat()
     rows = (await parts.survey.look()).values()
     failed = [
-        {"topic": topic.name, "partition": number, "why": str(log if isinstance(log, Corrupt) else log.failure)}
+        {"topic": topic.name, "partition": number, "why": str(log if isinstance(log, Exception) else log.failure)}
         for topic in (parts.find_topic(row.name) for row in rows if row.failed)
         if topic is not None
         for number, log in enumerate(topic.logs)
-        if isinstance(log, Corrupt) or not log.is_alive
+        if isinstance(log, Corrupt) or (isinstance(log, PartitionLog) and not log.is_alive)
     ]
     damaged = [row for row in rows if row.damaged]
     return {
@@ -46,8 +50,16 @@ async def proof(visit: Visit) -> dict[str, Any]:
 async def reports(visit: Visit) -> dict[str, Any]:
     """What audits, backups and repairs have left in the store."""
     parts = visit.parts
-    rows = await parts.calls.run(lambda: [each._asdict() for each in last_reports(parts.logs.objects)])
-    return {"rows": rows}
+    rows = await parts.calls.run(lambda: list(last_reports(parts.logs.objects)))
+    return {"rows": [each._asdict() | {"facts": facts_seen(each, visit.visitor.sees_topic)} for each in rows]}
+
+
+def facts_seen(report: Report, sees: Callable[[str], bool]) -> dict[str, Any]:
+    """Those of an audit are of partitions: not of topics that the visitor may not describe."""
+    seen = (
+        (name, fact) for name, fact in report.facts.items() if report.kind != "audit" or sees(name.rpartition("-")[0])
+    )
+    return dict(islice(seen, FACTS_MAX))
 
 
 async def verify(visit: Visit) -> dict[str, Any]:

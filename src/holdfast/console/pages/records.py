@@ -8,8 +8,11 @@ from holdfast.console.pages.asked import number_in
 from holdfast.console.parts import PageNotFound
 from holdfast.console.routes import Visit
 from holdfast.console.scan import ScanLane, lanes_at, search, start_of
-from holdfast.console.search import SearchFilter, TransactionStates, look_through, shown
-from holdfast.errors import Corrupt, Rejected
+from holdfast.console.schemas import TopicValues
+from holdfast.console.search import SearchFilter, TransactionStates
+from holdfast.console.shown import shown
+from holdfast.errors import Rejected
+from holdfast.log.errors import NotOpen
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
 
@@ -19,8 +22,8 @@ _WHOLE_SIZE = 1 << 20
 WANTED: Final = {
     "from": "`start`, `end`, `offset NUMBER` or `time WHEN` (`-10m`, or milliseconds since 1970); `end` is the default",
     "key": "the whole key",
-    "text": "a part of the value",
-    "json": "`path` or `path=value` in a JSON value: `customer.id=17`, `items[0]`",
+    "text": "a part of the value, or of what it is by its schema",
+    "json": "`path` or `path=value` in a value that is JSON, or was decoded by a schema: `customer.id=17`, `items[0]`",
     "header": "`name` or `name=value`",
     "state": "`all`, `committed`, `aborted` or `undecided`",
     "size": "so many bytes of value at least",
@@ -54,8 +57,13 @@ async def _search(visit: Visit, topics: list[str]) -> dict[str, Any]:
     else:
         lanes = [each for topic in topics for each in await _lanes(visit, topic, count)]
     found = await search(parts, lanes, wanted, count)
-    marks = [{"topic": each.topic, "partition": each.number, "end": each.log.marks.high_watermark} for each in lanes]
-    return {"topics": topics, "lanes": marks, **found}
+    return {"topics": topics, "lanes": [_lane(each) for each in lanes], **found}
+
+
+def _lane(lane: ScanLane) -> dict[str, Any]:
+    """How far it has looked: `next` is where it goes on."""
+    end = lane.log.marks.high_watermark
+    return {"topic": lane.topic, "partition": lane.number, "next": lane.next_offset, "end": end}
 
 
 async def _lanes(visit: Visit, topic: str, count: int) -> list[ScanLane]:
@@ -67,7 +75,7 @@ async def _lanes(visit: Visit, topic: str, count: int) -> list[ScanLane]:
     lanes = []
     for number in numbers:
         log = logs[number]
-        if not isinstance(log, Corrupt):
+        if not isinstance(log, NotOpen):
             start = await start_of(log, query.get("from", ""), now_ms, each_last)
             lanes.append(ScanLane(topic, number, log, start))
     return lanes
@@ -82,21 +90,23 @@ async def record(visit: Visit) -> dict[str, Any]:
     if not log.marks.log_start <= offset < log.marks.high_watermark:
         raise missing
     read = await log.read(offset, 1)
-    found = await parts.calls.local(_whole, read.buffers, offset)
+    known = TransactionStates(log.aborted(offset, offset + 1), log.transactions.open)
+    found = await parts.schemas.look(parts.calls, names["topic"], _whole, read.buffers, offset, known)
     if found is None:
         raise missing
-    known = TransactionStates(log.aborted(offset, offset + 1), log.transactions.open)
-    rows = await parts.calls.local(look_through, read.buffers, offset, SearchFilter(), known, -1)
-    state = next((each["state"] for each in rows.rows if each["offset"] == offset), "")
-    return {"topic": names["topic"], "partition": int(names["partition"]), **found, "state": state}
+    return {"topic": names["topic"], "partition": int(names["partition"]), **found}
 
 
-def _whole(buffers: list[memoryview], offset: int) -> dict[str, Any] | None:
+def _whole(
+    buffers: list[memoryview], offset: int, known: TransactionStates, values: TopicValues
+) -> dict[str, Any] | None:
     for buffer in buffers:
         for header, batch in split(buffer):
             if header.base_offset <= offset < header.end_offset and not header.is_control:
                 for each in read_records(batch):
                     if each.offset == offset:
                         raw = (each.value or b"")[: _WHOLE_SIZE // 16].hex()
-                        return shown(header, each, "", _WHOLE_SIZE) | {"raw": raw, "epoch": header.leader_epoch}
+                        state = known.state_of(header, offset)
+                        found = shown(header, each, state, _WHOLE_SIZE, values)
+                        return found | {"raw": raw, "epoch": header.leader_epoch}
     return None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
+from uuid import UUID
 
 from holdfast.console.pages.figures import of_times
 from holdfast.console.parts import PageNotFound
 from holdfast.console.routes import Visit
 from holdfast.errors import Rejected
 from holdfast.io.objects import NotFound, Objects
+from holdfast.segment.names import parse_segment_name
 
 OBJECTS_MAX: Final = 200
 SHOWN: Final = ("meta/", "manifests/", "segments/", "owner/")  # What is in auth/ is nobody's to see.
@@ -61,7 +64,11 @@ async def objects(visit: Visit) -> dict[str, Any]:
     calls, kept = visit.parts.calls, visit.parts.logs.objects
     if name:
         return {"name": name, **await calls.run(_content, kept, name)}
-    return {"prefix": prefix, **await calls.run(_listed, kept, prefix, visit.query.get("after", ""))}
+    found = await calls.run(_listed, kept, prefix, visit.query.get("after", ""))
+    names = {each.topic_id: each.name for each in visit.parts.topics() if visit.visitor.sees_topic(each.name)}
+    for row in found["rows"]:
+        row["segment_of"] = _segment_of(row["name"], names)
+    return {"prefix": prefix, **found}
 
 
 def _listed(objects: Objects, prefix: str, after: str) -> dict[str, Any]:
@@ -73,6 +80,14 @@ def _listed(objects: Objects, prefix: str, after: str) -> dict[str, Any]:
     return {"rows": shown, "next": shown[-1]["name"] if len(rows) > OBJECTS_MAX else None}
 
 
+def _segment_of(name: str, names: Mapping[UUID, str]) -> list[str | int] | None:
+    """Topic, partition and first offset: where its batches are shown; None for what is no segment of a topic seen."""
+    found = parse_segment_name(name)
+    if found is None or found.home.topic_id not in names:
+        return None
+    return [names[found.home.topic_id], found.home.partition, found.offsets.start]
+
+
 def _content(objects: Objects, name: str) -> dict[str, Any]:
     if not name.endswith(".json"):
         raise Rejected("a segment holds records: the pages of its partition show it")
@@ -82,5 +97,6 @@ def _content(objects: Objects, name: str) -> dict[str, Any]:
         raise PageNotFound(f"there is no object {name}") from None
     text = data.decode("utf-8", "replace")
     with contextlib.suppress(ValueError):  # Cut, or of several lines.
-        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        text = pretty if len(pretty) <= 4 * _TEXT_SIZE_MAX else text
     return {"size": len(data), "is_cut": len(data) == _TEXT_SIZE_MAX, "text": text}

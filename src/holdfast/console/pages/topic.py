@@ -10,8 +10,8 @@ from holdfast.console.parts import Parts
 from holdfast.console.routes import Visit
 from holdfast.console.survey import newest_ms
 from holdfast.console.visit import Visitor
-from holdfast.errors import Corrupt
 from holdfast.io.turns import Pace
+from holdfast.log.errors import NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.generated.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -69,9 +69,9 @@ def transactional_ids(parts: Parts, visitor: Visitor, logs: Sequence[PartitionLo
     }
 
 
-def bar(parts: Parts, log: PartitionLog | Corrupt, ids: dict[int, str]) -> dict[str, Any]:
+def bar(parts: Parts, log: PartitionLog | NotOpen, ids: dict[int, str]) -> dict[str, Any]:
     """One partition's marks and what lies over them."""
-    if isinstance(log, Corrupt):
+    if isinstance(log, NotOpen):
         return {"failure": str(log)}
     marks = log.marks
     now = parts.clock.monotonic()

@@ -17,7 +17,7 @@ export const PAGES = [
   [at("/transactions"), "Transactions", () => import("./pages/transactions.js")],
   [at("/store"), "Store", () => import("./pages/store.js")],
   [at("/store/objects"), "Objects", () => import("./pages/objects.js")],
-  [at("/subscriptions"), "Subscriptions", () => import("./pages/subscriptions.js")],
+  [at("/subscriptions"), "Subscriptions, sync, archive", () => import("./pages/subscriptions.js")],
   [at("/proof"), "Proof", () => import("./pages/proof.js")],
   [at("/access"), "Access", () => import("./pages/access.js")],
   [at("/wal"), "Write-ahead log", () => import("./pages/wal.js")],
@@ -31,7 +31,7 @@ export const NAVIGATION = [
   ["/transactions", "Transactions"],
   ["/wal", "Write-ahead log"],
   ["/store", "Store"],
-  ["/subscriptions", "Subscriptions"],
+  ["/subscriptions", "Subscriptions, sync, archive"],
   ["/proof", "Proof"],
   ["/access", "Access"],
 ];

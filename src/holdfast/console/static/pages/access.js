@@ -26,6 +26,8 @@ export default function Access({ query: asked, address }) {
       <//>
       <${Section} title="Quotas">
         <${Table} label="Quotas" rows=${data.quotas} columns=${QUOTAS} empty=${html`<p class="hint">Nobody is held to a quota.</p>`} />
+        <${Table} label="Waits now" rows=${data.waiting} columns=${WAITING} empty=${html`<${Empty} title="Nobody waits for a quota now.">Whoever has
+          used more than theirs would be here, and for how long.<//>`} />
         <${Table} label="Throttled" rows=${data.throttled.filter((each) => each.count)} columns=${THROTTLED} />
       <//>
       <${Section} title="Refusals, failed logins and changes of the last hour">
@@ -41,6 +43,11 @@ const RULES = [
   { name: "name", sort: true, cell: (row) => html`${row.name} ${row.pattern === "PREFIXED" && html`<small>and what begins so</small>`}` }, { name: "host" },
 ];
 const QUOTAS = [{ name: "who" }, { name: "limits", cell: (row) => Object.entries(row.limits).map(([name, value]) => `${name} ${value}`).join(", ") }];
+const WAITING = [
+  { name: "who", cell: (row) => html`<span data-waits=${row.who}>${row.who}</span>` },
+  { name: "quota", cell: (row) => html`<code>${row.quota}</code>` },
+  { name: "seconds", title: "waits for", number: true, cell: (row) => duration(row.seconds) },
+];
 const THROTTLED = [{ name: "quota" }, { name: "count", title: "requests told to wait", number: true, cell: (row) => count(row.count) },
   { name: "seconds", title: "in all", number: true, cell: (row) => duration(row.seconds) }];
 const RECENT = [{ name: "at_ms", title: "time", cell: (row) => time(row.at_ms) }, { name: "event" }, { name: "text" }];

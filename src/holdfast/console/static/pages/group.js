@@ -20,7 +20,7 @@ export default function Group({ names, address }) {
         <${Figure} label="Caught up in" value=${data.lag === 0 ? "now" : duration(data.caught_up_s)}
           note=${data.caught_up_s === null && data.lag ? "not at this speed, or not known yet" : "at this speed"} />
       <//>
-      <${Chart} label="Lag while somebody looked" times=${data.history.at_ms} unit=${(value) => `${count(value)} records`}
+      <${Chart} label="Lag of the last hour" times=${data.history.at_ms} unit=${(value) => `${count(value)} records`}
         series=${[{ name: "lag", title: "behind", values: data.history.lag }]} />
       <${Section} title="Partitions">
         <${Table} label="Partitions" rows=${data.rows} columns=${columns(data.at_ms)} empty=${html`<${Empty}

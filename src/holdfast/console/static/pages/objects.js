@@ -1,5 +1,5 @@
 import { html } from "../vendor/preact.js";
-import { A, Badge, Empty, query, Sheet, Waiting } from "../parts/bits.js";
+import { A, Badge, Empty, query, Sheet, topicPath, Waiting } from "../parts/bits.js";
 import { bytes, time } from "../parts/format.js";
 import { useOnce } from "../parts/live.js";
 import { Table } from "../parts/table.js";
@@ -17,7 +17,13 @@ const Content = ({ data }) => html`<p class="hint">${bytes(data.size)} ${data.is
   <pre class="value">${data.text}</pre>`;
 
 function List({ data }) {
-  const cell = (row) => (row.name.endsWith(".json") ? html`<${A} href=${at({ name: row.name })}><code>${row.name}</code><//>` : html`<code>${row.name}</code>`);
+  const cell = (row) => {
+    const name = html`<code>${row.name}</code>`;
+    if (row.name.endsWith(".json")) return html`<${A} href=${at({ name: row.name })}>${name}<//>`;
+    if (!row.segment_of) return name;
+    const [topic, partition, base] = row.segment_of;
+    return html`<${A} href=${topicPath(topic, partition, "segments", base)}>${name}<//> <small>${topic}-${partition}</small>`;
+  };
   return html`<${Table} label="Objects" rows=${data.rows} columns=${[
       { name: "name", sort: true, cell },
       { name: "size", number: true, sort: true, cell: (row) => bytes(row.size) },

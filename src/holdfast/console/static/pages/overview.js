@@ -1,7 +1,7 @@
 import { html } from "../vendor/preact.js";
 import { Badge, Figure, Figures, Meter, Section, Sheet, Waiting } from "../parts/bits.js";
 import { Chart } from "../parts/chart.js";
-import { byteRate, bytes, count, millis, rate, short } from "../parts/format.js";
+import { byteRate, bytes, count, duration, many, millis, rate, short } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
 import { Table } from "../parts/table.js";
 
@@ -29,10 +29,12 @@ function Health({ findings }) {
 
 function Numbers({ of }) {
   return html`<${Figures} wide>
-    <${Figure} label="Topics" value=${count(of.topics)} note="${count(of.partitions)} partitions" />
+    <${Figure} label="Topics" value=${count(of.topics)} note=${many(of.partitions, "partition")} />
     <${Figure} label="Records" value=${short(of.records)} note="${bytes(of.size)}, ${rate(of.rate, "records")}" />
     <${Figure} label="Connections" value=${count(of.connections)} note="of Kafka clients" />
     <${Figure} label="Until producers wait" value=${bytes(of.until_held_back)} note=${html`${`the write-ahead log has ${bytes(of.wal_size)} of ${bytes(of.wal_size_max)}`} <${Meter} value=${of.wal_size} most=${of.wal_size_max} label="Write-ahead log" />`} />
+    <${Figure} label="Store" value=${of.store_away_s === null ? "answers" : `away for ${duration(of.store_away_s)}`} level=${of.store_away_s === null ? "" : "bad"}
+      note="${many(of.store_failures, "call")} failed since the start${of.bearable_s === null ? "" : `; at this rate it may be away for ${duration(of.bearable_s)}`}" />
     <${Figure} label="Not in segments yet" value=${bytes(of.tail_size)} note=${html`in memory, of ${bytes(of.tail_size_max)}
       <${Meter} value=${of.tail_size} most=${of.tail_size_max} label="Tails in memory" />`} />
     <${Figure} label="Block cache" value=${bytes(of.cache_size)} note=${html`of ${bytes(of.cache_size_max)}
@@ -48,7 +50,7 @@ function Lines({ history }) {
     <${Chart} label="Bytes" times=${history.at_ms} unit=${byteRate}
       series=${[line("produce_bytes", "produced"), line("fetch_bytes", "fetched")]} />
     <${Chart} label="Records" times=${history.at_ms} unit=${(value) => rate(value, "records")} series=${[line("records", "appended")]} />
-    <${Chart} label="Requests" times=${history.at_ms} unit=${(value) => rate(value, "requests")} series=${[line("requests", "answered")]} />
+    <${Chart} label="Requests" times=${history.at_ms} unit=${(value) => rate(value, "requests")} series=${[line("requests", "answered"), line("errors", "errors in answers")]} />
     <${Chart} label="Fsync" times=${history.at_ms} unit=${millis} series=${[line("fsync_ms", "mean of the last 100")]} />
   </div>`;
 }
@@ -56,6 +58,7 @@ function Lines({ history }) {
 const API_COLUMNS = [
   { name: "api", title: "API", sort: true },
   { name: "requests", number: true, sort: true, cell: (row) => count(row.requests) },
+  { name: "errors", title: "errors", cell: (row) => Object.entries(row.errors).map(([code, number]) => html`<${Badge} level="warn">${code} ${count(number)}<//>`) },
   { name: "mean_ms", title: "mean time", number: true, sort: true, cell: (row) => millis(row.mean_ms) },
   { name: "received", number: true, sort: true, cell: (row) => bytes(row.received) },
   { name: "sent", number: true, sort: true, cell: (row) => bytes(row.sent) },

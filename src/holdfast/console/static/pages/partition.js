@@ -1,6 +1,6 @@
 import { html, useState } from "../vendor/preact.js";
 import { A, Badge, Empty, Figure, Figures, go, query, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
-import { ago, bytes, count, duration, millis, time } from "../parts/format.js";
+import { ago, bytes, count, duration, many, millis, time } from "../parts/format.js";
 import { useLive, useOnce } from "../parts/live.js";
 import { LargeMarks } from "../parts/marks.js";
 import { Table } from "../parts/table.js";
@@ -35,7 +35,7 @@ function Facts({ marks, manifest, now }) {
     <${Figure} label="Records" value=${count(marks.high_watermark - marks.log_start)} note="offsets from log start to high watermark" />
     <${Figure} label="Not flushed" value=${bytes(marks.tail_size)} note=${marks.unflushed_s === null ? "all is in segments"
       : `for ${duration(marks.unflushed_s)}`} />
-    <${Figure} label="Size" value=${bytes(marks.size)} note="${marks.segments} segments" />
+    <${Figure} label="Size" value=${bytes(marks.size)} note=${many(marks.segments, "segment")} />
     <${Figure} label="Newest record" value=${ago(marks.newest_ms, now)} note=${time(marks.newest_ms)} />
     <${Figure} label="Manifest" value="version ${manifest.version}" note="epoch ${manifest.epoch}, by ${manifest.writer.slice(0, 8)}" />
   <//>`;
@@ -44,7 +44,13 @@ function Facts({ marks, manifest, now }) {
 function Segments({ data, topic, partition, asked }) {
   const before = data.segments_before;
   const older = html`<button onClick=${() => go(topicPath(topic, partition) + query({ ...asked, before }))}>${before} older</button>`;
-  return html`<${Section} title="Segments" aside=${before > 0 && older}>
+  const find = (event) => {
+    event.preventDefault();
+    go(topicPath(topic, partition, "segments", new FormData(event.target).get("offset")) + query({ offset: new FormData(event.target).get("offset") }));
+  };
+  const holder = html`<form class="filter" onSubmit=${find}><label>Which object holds offset <input name="offset" size="10" pattern="[0-9]+"
+    required /></label><button>Show it</button></form>`;
+  return html`<${Section} title="Segments" aside=${html`${before > 0 && older} ${data.segments.length > 0 && holder}`}>
     ${data.segments.length
       ? html`<${Tiles} segments=${data.segments} topic=${topic} partition=${partition} />`
       : html`<${Empty} title="No segment yet.">What is written is durable in the write-ahead log, and is flushed into a

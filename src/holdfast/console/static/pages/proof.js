@@ -28,10 +28,10 @@ export default function Proof({ query: asked }) {
 
 // What was run beside the broker has left its last word in the store.
 function Reports() {
-  return html`<${Section} title="Last audit, backup and repair">
+  return html`<${Section} title="Last audit, backup, repair and doctor">
     <${Waiting} state=${useOnce("/proof/reports")}>${(data) => html`<${Table} label="Reports" rows=${data.rows} columns=${REPORTS(data.at_ms)}
       empty=${html`<${Empty} title="None has left its result here."><code>holdfast audit</code> counts what was delivered, <code>holdfast backup</code>
-        copies all of it, <code>holdfast log verify</code> holds every stored byte against its crcs: with <code>--report</code> what each said last will be here.<//>`} />`}<//>
+        copies all of it, <code>holdfast log verify</code> holds every stored byte against its crcs, <code>holdfast doctor</code> looks at the machine: with <code>--report</code> what each said last will be here.<//>`} />`}<//>
   <//>`;
 }
 
@@ -39,9 +39,31 @@ const REPORTS = (now) => [
   { name: "kind", title: "what" },
   { name: "at_ms", title: "when", cell: (row) => html`<span title=${time(row.at_ms)}>${ago(row.at_ms, now)}</span>` },
   { name: "is_good", title: "", cell: (row) => html`<${Badge} level=${row.is_good ? "ok" : "bad"}>${row.is_good ? "good" : "not good"}<//>` },
-  { name: "said", title: "it said" },
+  { name: "said", title: "it said", cell: (row) => html`${row.said}<${Findings} of=${row} />` },
   { name: "host", title: "on" },
 ];
+
+const AUDITED = [
+  { name: "partition", cell: (row) => html`<span data-audited=${row.partition}>${row.partition}</span>` },
+  { name: "delivered", number: true, cell: (row) => `${row.delivered} %` },
+  { name: "missing", title: "offsets missing", number: true, cell: (row) => count(row.missing) },
+  { name: "duplicates", number: true, cell: (row) => count(row.duplicates) },
+  { name: "problems", number: true, cell: (row) => (row.problems ? html`<${Badge} level="bad">${count(row.problems)}<//>` : "none") },
+];
+
+function Audited({ facts }) {
+  const rows = Object.entries(facts).map(([partition, [delivered, missing, duplicates, problems]]) => ({ partition, delivered, missing, duplicates, problems }));
+  return html`<details><summary>by partition</summary><${Table} label="Audited partitions" rows=${rows} columns=${AUDITED} /></details>`;
+}
+
+// What the doctor has found, what needs something first; an audit by partition.
+function Findings({ of }) {
+  if (of.kind === "audit" && Object.keys(of.facts).length) return html`<${Audited} facts=${of.facts} />`;
+  if (of.kind !== "doctor") return null;
+  const found = Object.entries(of.facts).sort(([, a], [, b]) => (a[0] === "ok") - (b[0] === "ok"));
+  return html`<ul class="findings">${found.map(([check, [state, what, todo]]) => html`<li data-finding=${check}>
+    <${Badge} level=${state === "missing" ? "bad" : state === "advice" ? "warn" : "ok"}>${check}<//> ${what}${todo && html` <b>→ ${todo}</b>`}</li>`)}</ul>`;
+}
 
 const FAILED = [
   { name: "topic", cell: (row) => html`<${A} href=${topicPath(row.topic)}>${row.topic}-${row.partition}<//>` },

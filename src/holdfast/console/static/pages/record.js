@@ -1,5 +1,5 @@
 import { html, useState } from "../vendor/preact.js";
-import { A, Badge, Figure, Figures, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { A, Badge, Figure, Figures, Note, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
 import { bytes, count, time } from "../parts/format.js";
 import { useOnce } from "../parts/live.js";
 import { pretty } from "../parts/rows.js";
@@ -22,6 +22,7 @@ export default function Record({ names, address }) {
       <${Section} title="Value" aside=${html`<label class="check"><input type="checkbox" checked=${raw}
         onChange=${(event) => setRaw(event.target.checked)} /> raw bytes</label>`}>
         <pre class="value">${raw ? data.raw.replace(/(..)/g, "$1 ") : data.form === "null" ? "null" : pretty(data.value, data.form)}</pre>
+        ${data.why && html`<${Note} level="warn">Its bytes, as they are: ${data.why}<//>`}
         ${data.cut && html`<${Badge} level="warn">cut: only the first mebibyte is shown<//>`}
       <//>
       ${data.headers.length > 0 && html`<${Section} title="Headers"><${Table} label="Headers" rows=${data.headers}

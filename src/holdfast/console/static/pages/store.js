@@ -21,7 +21,7 @@ export default function Store() {
         <${Figure} label="Damage met" value=${count(data.damage.met)} note="${count(data.damage.mended)} batches mended" level=${data.damage.met ? "bad" : ""} />
         <${Figure} label="Looks at the owner" value=${count(data.owner.looks)} note="${count(data.owner.failures)} without an answer" />
       <//>
-      <${Section} title="Calls">
+      <${Section} title="Calls" aside=${html`<small>a call's time has its retries in it: the store's client does not tell them</small>`}>
         <${Table} label="Calls" rows=${data.calls} columns=${CALLS} empty=${html`<${Empty} title="The store was not asked anything yet.">A flush
           puts a segment and a manifest.<//>`} />
       <//>

@@ -1,7 +1,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { A, Badge, Empty, Figure, Figures, go, Note, query, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
 import { Change } from "../parts/change.js";
-import { ago, bytes, count, duration, rate, short } from "../parts/format.js";
+import { ago, bytes, count, duration, many, rate, short } from "../parts/format.js";
 import { useLive, useOnce } from "../parts/live.js";
 import { Legend, Marks, MarksInTime, span } from "../parts/marks.js";
 import { Pager, Table } from "../parts/table.js";
@@ -72,7 +72,7 @@ function Row({ topic, row, now, axis }) {
     <${A} class="number" href=${topicPath(topic, row.partition)}>${row.partition}<//>
     ${axis ? html`<${MarksInTime} marks=${row} label="Partition ${row.partition}" now=${now} ...${axis} />`
       : html`<${Marks} marks=${{ undecided: [], ...row }} label="Partition ${row.partition}" />`}
-    <span class="facts">${row.failure ? "" : html`${count(row.high_watermark - row.log_start)} records · ${bytes(row.size)}${` · ${row.segments} segments · `}${row.newest_ms < 0 ? "no record yet" : ago(row.newest_ms, now)}
+    <span class="facts">${row.failure ? "" : html`${many(row.high_watermark - row.log_start, "record")} · ${bytes(row.size)}${` · ${many(row.segments, "segment")} · `}${row.newest_ms < 0 ? "no record yet" : ago(row.newest_ms, now)}
       ${row.unflushed_s !== null && html` · unflushed for ${duration(row.unflushed_s)}`}
       ${row.is_flushing && html` <${Badge}>flushing<//>`}`}</span>
   </li>`;

@@ -8,6 +8,9 @@ const missing = (value) => value === null || value === undefined || Number.isNaN
 
 export const count = (value) => (missing(value) ? UNKNOWN : whole.format(value));
 
+// "1 segment", "2 segments".
+export const many = (value, word) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
+
 export function short(value) {
   if (missing(value)) return UNKNOWN;
   for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {

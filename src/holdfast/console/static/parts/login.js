@@ -5,12 +5,13 @@ import { send } from "./live.js";
 
 export function Login({ onDone }) {
   const [state, setState] = useState({});
+  const [byToken, setByToken] = useState(false);
   const submit = async (event) => {
     event.preventDefault();
     const form = new FormData(event.target);
     setState({ busy: true });
     try {
-      await send("/login", { user: form.get("user"), password: form.get("password") });
+      await send("/login", Object.fromEntries(form));
       await onDone();
     } catch (failure) {
       setState({ failure });
@@ -19,11 +20,13 @@ export function Login({ onDone }) {
   return html`<main class="lone">
     <form class="login" onSubmit=${submit}>
       <h1>Holdfast</h1>
-      <label>User <input name="user" autocomplete="username" autofocus required /></label>
-      <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+      ${byToken ? html`<label>Token <input key="token" name="token" type="password" autocomplete="off" required /></label>`
+        : html`<label>User <input key="user" name="user" autocomplete="username" autofocus required /></label>
+      <label>Password <input key="password" name="password" type="password" autocomplete="current-password" required /></label>`}
       <button class="main-button" disabled=${state.busy}>${state.busy ? "One moment …" : "Log in"}</button>
+      <button type="button" class="plain" onClick=${() => setByToken(!byToken)}>${byToken ? "With a user and a password" : "With a bearer token"}</button>
       ${state.failure && html`<p class="note bad" role="alert">${state.failure.status === 401
-        ? "No user has this name and password." : state.failure.message}</p>`}
+        ? (byToken ? "The broker does not take this token." : "No user has this name and password.") : state.failure.message}</p>`}
       <p class="hint">The users of the broker's own listeners: <code>holdfast user list</code> names them. What you may
         see is what its rules let you describe and read.</p>
     </form>

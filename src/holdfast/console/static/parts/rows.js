@@ -55,6 +55,7 @@ export function Search({ asked, path, partitions, children }) {
     ${text("text", "Value holds", "a part of it")}
     ${text("json", "JSON path", "customer.id=17")}
     ${text("header", "Header", "trace=t-17")}
+    ${text("size", "Bytes at least", "0", 8)}
     <label>State <select name="state">${["all", "committed", "aborted", "undecided"].map((each) => html`<option value=${each}
       selected=${each === (asked.state || "all")}>${each}</option>`)}</select></label>
     <button class="main-button">Search</button>
@@ -68,13 +69,20 @@ export function Told({ search }) {
   const seen = told.looked_at;
   return html`<p class="hint" role="status"><b data-found>${count(rows.length)}</b> shown; ${count(seen.records)} records and
     ${" "}${bytes(seen.size)} looked through in ${duration(seen.seconds)}. ${told.ended ? "That is all there is."
-    : "There is more: go on from here."}${seen.unreadable ? ` ${seen.unreadable} batches cannot be read.` : ""}</p>
+    : `It has looked as far as ${reached(told.lanes)}: go on from here.`}${seen.unreadable ? ` ${seen.unreadable} batches cannot be read.` : ""}</p>
   <div class="filter">
     <button disabled=${busy} onClick=${search.more}>${told.ended ? "Look again" : "Go on"}</button>
     <label class="check"><input type="checkbox" checked=${search.following} onChange=${(event) => search.follow(event.target.checked)} /> follow</label>
     <button onClick=${() => save(rows, "jsonl")} disabled=${!rows.length}>Save as JSON lines</button>
     <button onClick=${() => save(rows, "csv")} disabled=${!rows.length}>Save as CSV</button>
   </div>`;
+}
+
+// How far a search has come: there is no index of keys or values, so it looks at one record after the other.
+function reached(lanes) {
+  if (lanes.length === 1) return `offset ${count(lanes[0].next)} of ${count(lanes[0].end)}`;
+  const left = lanes.reduce((sum, each) => sum + Math.max(each.end - each.next, 0), 0);
+  return `${count(left)} offsets before the ends of ${lanes.length} partitions`;
 }
 
 const COLUMNS = ["topic", "partition", "offset", "ms", "key", "value", "headers", "producer_id", "state", "place"];
@@ -91,7 +99,7 @@ function save(rows, form) {
 }
 
 export function pretty(text, form) {
-  if (form !== "text" || !/^\s*[[{]/.test(text)) return text;
+  if (form === "hex" || !/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
@@ -115,12 +123,28 @@ export function Rows({ rows, many }) {
       <td><${Value} row=${row} /></td>
       <td class="number">${bytes(row.size)}</td>
       <td>${row.state && html`<${Badge} level=${row.state === "undecided" ? "warn" : ""}>${row.state}<//>`}
-        ${row.headers.map(([name, value]) => html`<${Badge}>${name}: ${value}<//>`)}<small>${row.place}</small></td>
+        ${row.headers.map(([name, value]) => html`<${Badge}>${name}: ${value}<//>`)}<small>${row.place}, batch ${row.batch}${row.producer_id < 0 ? "" : `, producer ${row.producer_id}`}</small></td>
     </tr>`)}</tbody>
   </table></div>`;
 }
 
+// What its bytes are: one click away, for values that a schema has decoded, or could not.
+function Raw({ row }) {
+  const [bytes, setBytes] = useState(null);
+  const read = async () => setBytes(bytes ? null : (await ask(topicPath(row.topic, row.partition, "records", row.offset))).raw);
+  return html`<span> <button class="plain badge" onClick=${read} aria-expanded=${Boolean(bytes)}>raw</button>
+    ${bytes && html`<code class="hex" data-raw>${bytes.replace(/(..)/g, "$1 ")}</code>`}</span>`;
+}
+
+const SCHEMAS = { avro: "Avro", protobuf: "Protobuf", json: "JSON schema" };
+
 function Value({ row }) {
+  const schema = SCHEMAS[row.form];
+  return html`<${Text} row=${row} /> ${schema && html`<${Badge}>${schema}<//>`}${row.why && html`<small class="warn" data-why>${row.why}</small>`}
+    ${(schema || row.why) && html`<${Raw} row=${row} />`}`;
+}
+
+function Text({ row }) {
   if (row.form === "null") return html`<small>${row.state.endsWith("marker") ? "" : "null"}</small>`;
   const text = pretty(row.value, row.form);
   if (text.length <= 120 && !text.includes("\n")) return html`<code>${text}</code>`;

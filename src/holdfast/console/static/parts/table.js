@@ -23,7 +23,7 @@ export function Table({ columns, rows, label, sort, onSort, empty }) {
 function Head({ column, chosen, choose }) {
   const is_sorted = chosen.replace(/^-/, "") === column.name;
   const order = !is_sorted ? "none" : chosen.startsWith("-") ? "descending" : "ascending";
-  const title = column.title || column.name;
+  const title = column.title ?? column.name;
   if (!column.sort) return html`<th class=${column.number ? "number" : ""} scope="col">${title}</th>`;
   return html`<th class=${column.number ? "number" : ""} scope="col" aria-sort=${order}>
     <button class="plain" onClick=${() => choose(column.name)}>${title}<span aria-hidden="true"
