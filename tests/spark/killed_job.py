@@ -13,14 +13,16 @@ from tests.spark.stored import Stored, records
 
 from holdfast.catalog.catalog import open_catalog
 from holdfast.record.build import build
-from holdfast.record.columnar.decode import decode
+from holdfast.record.columnar import decode as columnar
 from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.follow import Follower
 from holdfast.spark.jobs.archive.parquet import parquet_store
+from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.compact import compact
 from holdfast.spark.jobs.merge.merge import merge
 from holdfast.spark.jobs.merge.source import open_sources
 
-LOADED = (deltalake, pyiceberg.catalog.sql, pyiceberg.io.pyarrow, decode([build(records(0, 2))]))
+LOADED = (deltalake, pyiceberg.catalog.sql, pyiceberg.io.pyarrow, columnar.decode([build(records(0, 2))]))
 KINDS = {"parquet": Parquet, "delta": Delta, "iceberg": Iceberg}
 
 
@@ -34,3 +36,17 @@ def run(what: str, data: Path, out: Path) -> None:
         merge(Here(), open_sources(["orders"], cluster.path), parquet_store(str(out)), range_size=2000)
     else:
         compact(Here(), open_catalog(cluster.path, topics=["orders"]))
+
+
+def decode(what: str, data: Path, out: Path, decoding: ValueDecoding) -> None:
+    """An archive of decoded values."""
+    catalog = catalog_of(Stored(data))
+    archive(Here(), catalog, KINDS[what](Here(), out).target(catalog), decoding=decoding)
+
+
+def follow(what: str, data: Path, out: Path) -> None:
+    """A follower until nothing is new."""
+    catalog = catalog_of(Stored(data))
+    follower = Follower(Here(), catalog, KINDS[what](Here(), out).target)
+    while follower.round() is not None:
+        pass

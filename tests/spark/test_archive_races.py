@@ -157,7 +157,7 @@ def test_two_first_runs_of_iceberg(spark: Any, stored: Stored, tmp_path: Path) -
     raced(spark, stored, kind, catalog)
     check(kind.read(), EXPECTED)
     target = kind.target(catalog)
-    assert [each.name for each in target._table("records").spec().fields] == ["topic", "date"]
+    assert [each.name for each in target.open_table("records").spec().fields] == ["topic", "date"]
 
 
 @pytest.mark.parametrize("commits_done", [0, 1])
@@ -174,7 +174,7 @@ def test_a_run_killed_while_it_makes_the_table(spark: Any, stored: Stored, tmp_p
             archive(spark, catalog, kind.target(catalog))
     run(spark, stored, kind)
     check(kind.read(), EXPECTED)
-    assert [each.name for each in kind.target(catalog)._table("records").spec().fields] == ["topic", "date"]
+    assert [each.name for each in kind.target(catalog).open_table("records").spec().fields] == ["topic", "date"]
 
 
 def test_a_commit_that_landed_though_its_catalog_said_no(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_commit_that_landed_though_its_catalog_said_no(tmp_path: Path) -> None
         file = NewFile("records", name, "t", "1970-01-01", 1, out.getvalue().size)
         target.commit("run", [file], target.progress(), {home: 2}, schemas)
     assert target.progress().records == {home: 2}
-    assert target._table("records").scan().to_arrow().column("offset").to_pylist() == [1]
+    assert target.open_table("records").scan().to_arrow().column("offset").to_pylist() == [1]
 
 
 def expired(spark: Any, stored: Stored) -> DisturbedSession:

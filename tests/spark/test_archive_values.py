@@ -128,3 +128,15 @@ def test_schemas_that_make_no_columns(tmp_path: Any, schema: Any, said: str) -> 
     (tmp_path / "s").write_text(json.dumps(schema))
     with pytest.raises(BadSchema, match=said):
         read_schema(tmp_path / "s")
+
+
+@pytest.mark.parametrize("beside", [[], [b"bad"]], ids=["at once", "one by one"])
+def test_a_field_is_read_by_its_earlier_names(beside: list[bytes | None]) -> None:
+    """P4: JSON of before and after a renaming fits the same schema; what has neither name lacks the field."""
+    renamed = {"name": "amount", "aliases": ["total", "id"], "type": "long"}
+    schema = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}, renamed]}
+    values = [b'{"id": 1, "amount": 5}', b'{"id": 2, "total": 6}', b'{"id": 3}', None, *beside]
+    good, bad = ValueDecoding("json", json.dumps(schema)).decode(rows(values))
+    assert [(row["id"], row["amount"]) for row in good.to_pylist()] == [(1, 5), (2, 6), (None, None)]
+    assert next(row["reason"] for row in bad.to_pylist()) == "field amount is missing"
+    assert bad.num_rows == 1 + len(beside)

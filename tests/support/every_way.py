@@ -55,7 +55,7 @@ class EveryWay:
         self.token = folder / "token"
         self.give_token()
         keys = folder / "keys.json"
-        keys.write_text(json.dumps({"keys": [{**json.loads(ECAlgorithm.to_jwk(KEY.public_key())), "kid": "one"}]}))
+        write_keys(keys)
         names = {"PLAINTEXT": "PLAINTEXT", "SSL": "SSL", "MUTUAL": "SSL"}
         names |= {each: each for each in ("SASL_PLAINTEXT", "SASL_SSL")}
         self.ports = {name: free_port() for name in names}
@@ -128,10 +128,15 @@ class EveryWay:
         return path
 
 
-def new_token(lasts_s: float) -> str:
+def new_token(lasts_s: float, user: str = USER) -> str:
     now = time.time()
-    claims = {"sub": USER, "iat": now - 1, "exp": now + lasts_s, "jti": MARK}
+    claims = {"sub": user, "iat": now - 1, "exp": now + lasts_s, "jti": MARK}
     return jwt.encode(claims, KEY, "ES256", {"kid": "one"})
+
+
+def write_keys(path: Path) -> None:
+    """What an issuer publishes."""
+    path.write_text(json.dumps({"keys": [{**json.loads(ECAlgorithm.to_jwk(KEY.public_key())), "kid": "one"}]}))
 
 
 def jaas(mechanism: str, user: str, password: str) -> str:

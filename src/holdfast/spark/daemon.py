@@ -1,7 +1,7 @@
 """Spark's Python daemon, with what our tasks need loaded before the first worker is forked from it.
 
-Every worker of Spark's own daemon loads Arrow, numba and our compiled loops anew, which costs about as much as reading
-a million records. Forked from this one it has them already. `spark.python.daemon.module` names it; a session that does
+Every worker of Spark's own daemon loads Arrow and our code anew, which costs about as much as reading a million
+records. Forked from this one it has them already. `spark.python.daemon.module` names it; a session that does
 not name it works the same, and starts later.
 """
 
@@ -51,7 +51,7 @@ def _keep_memory() -> None:
 
 
 def _load_loops() -> None:
-    """Decode one batch: numba takes machine code from disk when a loop is called, not when it is imported."""
+    """Decode one batch: what that imports is loaded then, and without C numba takes machine code from disk."""
     from holdfast.record.build import build
     from holdfast.record.columnar.decode import decode
     from holdfast.record.records import Record

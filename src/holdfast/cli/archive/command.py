@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,16 +22,12 @@ from holdfast.cli.job.options import (
     store_options,
     tell_here,
 )
-from holdfast.cli.job.unreadable import tell_unreadable
+from holdfast.cli.terminal.kept import ReportOption
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
-from holdfast.cli.terminal.table import give_table
-from holdfast.cli.terminal.talk import give_json, tell
-from holdfast.errors import Rejected
+from holdfast.errors import HoldfastError, Rejected
 from holdfast.extras import need
 
 if TYPE_CHECKING:
-    from holdfast.cli.terminal.progress import JobProgress
-    from holdfast.spark.jobs.archive.archive import Archived
     from holdfast.spark.jobs.archive.values import ValueDecoding
 
 
@@ -50,12 +45,14 @@ class ValueFormat(StrEnum):
     JSON = "json"
     AVRO = "avro"
     AVRO_REGISTRY = "avro-registry"
+    REGISTRY = "registry"
 
 
 TopicsArgument = Annotated[list[str], typer.Argument(metavar="TOPIC… TARGET", help="Topics, and where they go.")]
 FormatOption = Annotated[Format, typer.Option("--to", help="What the target is.")]
 ValueFormatOption = Annotated[
-    ValueFormat | None, typer.Option("--value-format", help="Decode values to columns; avro-registry skips 5 bytes.")
+    ValueFormat | None,
+    typer.Option("--value-format", help="Decode values to columns; avro-registry skips 5 bytes, registry asks."),
 ]
 ValueSchemaOption = Annotated[
     Path | None,
@@ -69,6 +66,21 @@ CompressionOption = Annotated[str, typer.Option("--compression", help="snappy, z
 SkipOption = Annotated[
     bool, typer.Option("--skip-expired", help="Go on although records expired before they were archived.")
 ]
+KeepOption = Annotated[
+    bool, typer.Option("--keep-value", help="Keep values as they came beside their columns, so that replay works.")
+]
+RegistryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--registry", metavar="URL", help="With --value-format registry: where schemas are, http://HOST:PORT."
+    ),
+]
+FollowOption = Annotated[
+    bool, typer.Option("--follow", help="Go on: add what is new again and again, until SIGTERM or Ctrl-C.")
+]
+EveryOption = Annotated[
+    str | None, typer.Option("--every", metavar="TIME", help="With --follow, between two looks: 10s, 500ms, 5m.")
+]
 
 
 def archive(
@@ -77,15 +89,20 @@ def archive(
     to: FormatOption = Format.PARQUET,
     value_format: ValueFormatOption = None,
     value_schema: ValueSchemaOption = None,
+    keep_value: KeepOption = False,
+    registry: RegistryOption = None,
     catalog: CatalogOption = None,
     target_option: TargetOption = None,
     compression: CompressionOption = "snappy",
     skip_expired: SkipOption = False,
+    follow: FollowOption = False,
+    every: EveryOption = None,
     store: StoreOption = None,
     master: MaybeMasterOption = None,
     conf: ConfOption = None,
     as_json: JsonOption = False,
     plot: PlotOption = None,
+    report: ReportOption = False,
     bootstrap: BootstrapOption = None,
     config: CommandConfigOption = None,
     debug: DebugOption = False,  # noqa: ARG001
@@ -99,20 +116,27 @@ def archive(
     What a running broker has not flushed yet is not in its store. With --bootstrap it is asked to flush first; without,
     the records that are left out are counted, where --path is the broker's data directory.
 
+    With --follow it goes on in one process, with one line for each commit: its rows, and how old the newest of them was
+    by then. A store or a broker that is away is waited for. SIGTERM and Ctrl-C end it between two steps.
+
     \b
     Examples:
       holdfast archive orders ./archive --path ./data
       holdfast archive orders ./archive --path ./data --bootstrap 127.0.0.1:9092
       holdfast archive orders clicks s3://lake/raw --path s3://bucket/prefix
-      holdfast archive orders ./lake --path ./data --to delta
+      holdfast archive orders ./lake --path ./data --to delta --report
+      holdfast archive orders ./lake --path ./data --bootstrap 127.0.0.1:9092 --follow --every 10s
       holdfast archive orders ./lake --path ./data --to iceberg --value-format json --value-schema order.avsc
     """
     from holdfast.catalog.catalog import open_catalog
+    from holdfast.cli.archive.follow import every_s, keep_following
+    from holdfast.cli.archive.show import keep_archived, plot_archived, show_archived, sum_of
     from holdfast.cli.archive.tail import flush_first, unflushed
     from holdfast.cli.archive.target import open_target
     from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.archive.archive import archive as run
+    from holdfast.spark.jobs.archive.follow import Follower
     from holdfast.spark.session.small import small_first
 
     *names, place = topics
@@ -120,89 +144,71 @@ def archive(
         raise Rejected(f"say which topics go to {place}: holdfast archive TOPIC… TARGET")
     if to is not Format.PARQUET:
         need("deltalake" if to is Format.DELTA else "pyiceberg")
-    decoding = _decoding(value_format, value_schema)
-    if bootstrap or config:
-        flush_first(broker_at(bootstrap, config), names)
+    decoding = _decoding(value_format, value_schema, registry, keep_value=keep_value)
+    pause_s = every_s(every, plot, follow=follow)
+    broker = broker_at(bootstrap, config) if bootstrap or config else None
+    if broker is not None and not follow:
+        flush_first(broker, names)
     found = open_catalog(path, store_options(store), topics=names)
     options = dict(assignments(target_option, "--target-option"))
     properties = dict(assignments(catalog, "--catalog"))
-    with (
-        in_one_sentence(),
-        JobProgress("archive") as progress,
-        small_first(settings_of("archive", master, conf), tell_here) as session,
-    ):
-        target = open_target(to.value, place, session, found, options, properties, compression)
-        done = run(session, found, target, decoding=decoding, skip_expired=skip_expired, on_done=progress)
+    if follow:
+        with small_first(settings_of("archive", master, conf), tell_here) as session:
+            follower = Follower(
+                session,
+                found,
+                lambda seen: open_target(to.value, place, session, seen, options, properties, compression),
+                decoding=lambda: decoding,
+                skip_expired=skip_expired,
+                broker=broker,
+            )
+            keep_following(follower, place, pause_s, as_json=as_json, report=report)
+        return
+    try:
+        with (
+            in_one_sentence(),
+            JobProgress("archive") as progress,
+            small_first(settings_of("archive", master, conf), tell_here) as session,
+        ):
+            target = open_target(to.value, place, session, found, options, properties, compression)
+            done = run(session, found, target, decoding=decoding, skip_expired=skip_expired, on_done=progress)
+    except HoldfastError as failure:
+        if report:
+            keep_archived(found, place, str(failure), None)
+        raise
+    if report:
+        keep_archived(found, place, sum_of(done, progress.seconds), done)
     left_out = unflushed(path, found)
-    _show(done, progress, place, left_out, as_json=as_json)
+    show_archived(done, progress, place, left_out, as_json=as_json)
     if plot is not None:
-        _plot(plot, done, progress)
+        plot_archived(plot, done, progress)
 
 
-def _decoding(kind: ValueFormat | None, schema: Path | None) -> ValueDecoding | None:
+def check_registry(url: str | None) -> str:
+    """An address of a registry, or none."""
+    from holdfast.client.registry import Registry
+
+    if url:
+        Registry(url, setting="--registry")
+    return url or ""
+
+
+def _decoding(
+    kind: ValueFormat | None, schema: Path | None, registry: str | None, *, keep_value: bool
+) -> ValueDecoding | None:
     import json
 
     from holdfast.spark.jobs.archive.schema import read_schema
     from holdfast.spark.jobs.archive.values import ValueDecoding
 
+    if (kind is ValueFormat.REGISTRY) != bool(registry):
+        raise Rejected("--value-format registry and --registry belong together: give both")
     if kind is None and schema is None:
+        if keep_value:
+            raise Rejected("--keep-value is for --value-format: without it values are kept as they came in any case")
         return None
     if kind is None or schema is None:
         raise Rejected("--value-format and --value-schema belong together: give both")
-    return ValueDecoding(kind.value, json.dumps(read_schema(schema)))
-
-
-def _facts(done: Archived) -> list[dict[str, Any]]:
-    return [
-        {
-            "partition": str(where),
-            "from": each.start,
-            "to": each.end,
-            "expired": done.skipped.get(where, 0),
-            "unreadable": done.unreadable[where].offsets if where in done.unreadable else 0,
-        }
-        for where, each in done.ranges.items()
-    ]
-
-
-def _show(done: Archived, progress: JobProgress, place: str, left_out: Mapping[str, int], *, as_json: bool) -> None:
-    facts = _facts(done)
-    tell_unreadable({str(where): each for where, each in done.unreadable.items()})
-    if as_json:
-        give_json(
-            {
-                "target": place,
-                "rows": done.rows(),
-                "dead_letters": done.dead_letters,
-                "files": len(done.files),
-                "bytes": done.size,
-                "seconds": round(progress.seconds, 3),
-                "left_out": dict(left_out),
-                "partitions": facts,
-            }
-        )
-        return
-    if facts:
-        names = ["partition", "from", "to", "expired", *(["unreadable"] if done.unreadable else [])]
-        give_table(facts, {name: name for name in names}, as_json=False)
-    letters = f", {done.dead_letters} dead letters" if done.dead_letters else ""
-    print(
-        f"{place}: {done.rows()} rows added{letters}, {len(done.files)} files, {done.size} bytes "
-        f"in {progress.seconds:.1f} s"
+    return ValueDecoding(
+        kind.value, json.dumps(read_schema(schema)), keep_value=keep_value, registry=check_registry(registry)
     )
-    for topic, count in left_out.items():
-        tell(
-            f"holdfast: {count} acknowledged records of {topic} are in no segment yet, and not in the archive: "
-            f"`holdfast flush {topic}` before, or --bootstrap, brings them in"
-        )
-
-
-def _plot(path: Path, done: Archived, progress: JobProgress) -> None:
-    from holdfast.cli.terminal.plot import write_plot
-
-    bars: dict[str, dict[str, float]] = {}
-    for each in done.files:
-        bar = bars.setdefault(f"{each.topic} {each.date}", {})
-        bar[each.table.replace("_", " ")] = bar.get(each.table.replace("_", " "), 0) + each.rows
-    write_plot(path, "archive", progress.timeline, dict(sorted(bars.items())), "rows")
-    tell(f"plot: {path}")

@@ -20,12 +20,12 @@ def open_target(
     kind: str,
     place: str,
     session: Any,
-    catalog: Catalog,
+    catalog: Catalog | None,
     options: Mapping[str, str],
     properties: Mapping[str, str],
     compression: str,
 ) -> ArchiveTarget:
-    """A target of this kind; its directory is made when it is not there."""
+    """A target of this kind; its directory is made when it is not there. Without a catalog it is only looked at."""
     if compression not in COMPRESSIONS:
         raise Rejected(f"--compression {compression} is none of {', '.join(COMPRESSIONS)}")
     if properties and kind != "iceberg":
@@ -35,7 +35,7 @@ def open_target(
     if kind == "parquet":
         return ParquetTarget(session, store, compression)
     if kind == "delta":
-        homes = tuple(each.home for each in catalog.manifests.values())
+        homes = () if catalog is None else tuple(each.home for each in catalog.manifests.values())
         return DeltaTarget(store, homes, compression, delta_options(place, options))
     return IcebergTarget(store, catalog_properties(place, store.url, options) | dict(properties), compression)
 

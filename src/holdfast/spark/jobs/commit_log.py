@@ -28,7 +28,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import Exists, NotFound
 from holdfast.io.objects.local.files import sync_folder
-from holdfast.io.versions import Stamp, VersionRetries, Versions, take
+from holdfast.io.versions import Stamp, VersionRetries, Versions, full_before, take
 from holdfast.spark.sink.errors import StagedGone
 
 FOLDER = "_holdfast/"
@@ -92,6 +92,8 @@ class CommitLog:
         # Numbers are never deleted here, so nobody has to list again before taking one.
         if take(versions.objects, name, [seal(KIND, FORMAT, body)], stamp, _stamp_of, patience, math.inf) is not None:
             raise Overtaken(self.store.url, version)
+        if full_before(version) == version:
+            versions.leave_hint(version)  # Who is asked again and again does not list all that ever was.
         return LoggedCommit(version, tuple(moves), memory)
 
     def unpublished(self, commit: LoggedCommit) -> list[Move]:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import holdfast
 from holdfast.errors import Rejected
+from holdfast.native import has_numba
 
 ARCHIVE = "holdfast-modules.tar.gz"
 ROOTS = (  # What executors import; those that write to topics ask a broker.
     "crc32c",
     "cramjam",
     "fastavro",
-    "numba",
+    *(("numba",) if has_numba() else ()),  # Where C is there, it comes with our package.
     "numpy",
     "obstore",
     "pyarrow",

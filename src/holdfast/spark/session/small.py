@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -26,6 +27,7 @@ class SmallFirst:
         self._on_here = on_here
         self._session: Any = None
         self._told = False
+        self._lock = threading.Lock()  # Several jobs may run at the same time.
 
     @property
     def parallelism(self) -> int:
@@ -33,6 +35,10 @@ class SmallFirst:
 
     def session_for(self, size: int) -> Any | None:
         """The session of Spark for a job that reads so many bytes; None: it is run here."""
+        with self._lock:
+            return self._session_for(size)
+
+    def _session_for(self, size: int) -> Any | None:
         if self._session is None and (self._size_max is None or size <= self._size_max):
             if not self._told:
                 self._told = True

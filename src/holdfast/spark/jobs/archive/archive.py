@@ -44,6 +44,16 @@ class Archived:
         return sum(each.rows for each in self.files if each.table == table)
 
     @property
+    def is_commit(self) -> bool:
+        """Whether there was anything new."""
+        return any(each.start < each.end for each in self.ranges.values())
+
+    @property
+    def newest_ms(self) -> int | None:
+        """The greatest timestamp of what was added."""
+        return max((each.bounds["timestamp"][1] for each in self.files), default=None)
+
+    @property
     def dead_letters(self) -> int:
         return self.rows(DEAD_LETTERS)
 
@@ -69,10 +79,12 @@ def archive(
     homes = {where: manifest.home for where, manifest in catalog.manifests.items()}
     ranges, skipped = _ranges(catalog, before.records, homes, skip_expired=skip_expired)
     result = Archived(ranges, skipped=skipped)
-    if not any(each.start < each.end for each in ranges.values()):
+    if not result.is_commit:
         return result
     run = f"{(chance or SystemChance()).bits(64):016x}"
     placement = target.placement(run)
+    if decoding is not None and decoding.has_aliases:
+        decoding = decoding.under(target.columns())
     schemas = {RECORDS: record_schema(placement, decoding)}
     if decoding is not None:
         schemas[DEAD_LETTERS] = dead_letter_schema(placement)

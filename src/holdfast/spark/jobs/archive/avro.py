@@ -6,14 +6,15 @@ So this is as slow as Python is, about a hundred thousand values a second and co
 from __future__ import annotations
 
 import functools
-import io
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-_PREFIX_SIZE = 5  # A zero byte and the number of a schema, as schema registries write them.
+from holdfast.record.values.avro import avro_reader
+from holdfast.record.values.prefix import split_prefix
+
 _REASON_SIZE_MAX = 500
 
 
@@ -40,19 +41,13 @@ def _attempt(read: Callable[[bytes], dict[str, Any]], value: bytes) -> tuple[dic
 
 @functools.lru_cache(maxsize=16)
 def _reader(schema_json: str, prefixed: bool) -> Callable[[bytes], dict[str, Any]]:  # noqa: FBT001
-    import fastavro
+    read = avro_reader(json.loads(schema_json))
+    if not prefixed:
+        return read
 
-    schema = fastavro.parse_schema(json.loads(schema_json))
-    skipped = _PREFIX_SIZE if prefixed else 0
-
-    def read(value: bytes) -> dict[str, Any]:
-        if prefixed and (value[:1] != b"\x00" or len(value) < skipped):
+    def read_prefixed(value: bytes) -> dict[str, Any]:
+        if (found := split_prefix(value)) is None:
             raise ValueError("it does not start with a zero byte and the number of a schema")
-        source = io.BytesIO(value)
-        source.seek(skipped)
-        record: Any = fastavro.schemaless_reader(source, schema, None)
-        if source.tell() != len(value):
-            raise ValueError(f"{len(value) - source.tell()} bytes are left behind the record")
-        return dict(record)
+        return dict(read(found[1]))
 
-    return read
+    return read_prefixed

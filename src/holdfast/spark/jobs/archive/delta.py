@@ -9,17 +9,20 @@ leaves rows out of the second that are in it already.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
-from holdfast.spark.jobs.archive.layout import check_columns
+from holdfast.io.objects import Exists
+from holdfast.spark.jobs.archive.columns import new_columns
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveProgress, NewFile, Offsets, Placement
 from holdfast.spark.jobs.commit_log import Overtaken
 
 _PARTITION_BY = ["topic", "date"]
+_PRIMITIVE = re.compile(r'PrimitiveType\("([^"]*)"\)')
 _FOLDERS = {RECORDS: "", DEAD_LETTERS: "_dead_letters/"}
 
 
@@ -42,12 +45,22 @@ class DeltaTarget:
         inside = _FOLDERS[DEAD_LETTERS]  # A Delta table knows its files by names below its own folder.
         return Placement(self.store, f"files/{run}/", False, "us", self.compression, inside)  # noqa: FBT003
 
+    def row_count(self) -> int | None:
+        there = self.open_table(RECORDS)
+        if there is None:
+            return 0
+        counts = there.get_add_actions(flatten=True).column("num_records").to_pylist()
+        return None if None in counts else sum(counts)
+
+    def columns(self) -> Collection[str]:
+        there = self.open_table(RECORDS)
+        return [] if there is None else [each.name for each in there.schema().fields]
+
     def check(self, schemas: Mapping[str, Any]) -> None:
         for table, schema in schemas.items():
-            there = self._table(table)
+            there = self.open_table(table)
             if there is not None:
-                wanted = _delta_schema(_with_place(schema))
-                check_columns(self._url(table), _types(there.schema()), _types(wanted))
+                self._new_columns(table, there, _delta_schema(_with_place(schema)))
 
     def commit(
         self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
@@ -59,10 +72,28 @@ class DeltaTarget:
                 moved = {home: end for home, end in after.items() if end > known[table].get(home, -1)}
                 self._commit(table, run, new, known[table], moved, schemas[table])
 
+    def _new_columns(self, table: str, there: Any, wanted: Any) -> list[str]:
+        return new_columns(self._url(table), _types(there.schema()), _types(wanted))
+
+    def _take_up(self, table: str, there: Any, wanted: Any) -> Any:
+        """The table with all columns that are wanted, by a commit of its own if it lacks any.
+
+        Written here: `deltalake` has no call that widens a column. Readers widen what old files hold.
+        """
+        if not self._new_columns(table, there, wanted):
+            return there
+        version = there.version() + 1
+        try:
+            name = f"{_FOLDERS[table]}_delta_log/{version:020}.json"
+            self.store.open().put_if_absent(name, [_metadata_commit(there, wanted)])
+        except Exists:
+            raise Overtaken(self._url(table), version) from None
+        return self.open_table(table)
+
     def _url(self, table: str) -> str:
         return f"{self.store.url.rstrip('/')}/{_FOLDERS[table]}".rstrip("/")
 
-    def _table(self, table: str) -> Any:
+    def open_table(self, table: str) -> Any:
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
@@ -72,7 +103,7 @@ class DeltaTarget:
             return None
 
     def _offsets(self, table: str) -> dict[Any, int]:
-        found = self._table(table)
+        found = self.open_table(table)
         if found is None:
             return {}
         versions = {home: found.transaction_version(_app_id(home)) for home in self.homes}
@@ -99,9 +130,11 @@ class DeltaTarget:
             for each in files
         ]
         columns = _with_place(schema)
-        there = self._table(table)
+        there = self.open_table(table)
         if there is not None and self._offsets(table) != dict(known):
             raise Overtaken(self._url(table), there.version())
+        if there is not None:
+            there = self._take_up(table, there, _delta_schema(columns))
         try:
             if there is None:
                 create_table_with_add_actions(
@@ -117,7 +150,7 @@ class DeltaTarget:
                     adds, "append", columns, partition_by=_PARTITION_BY, commit_properties=properties
                 )
         except DeltaError as failure:
-            newest = self._table(table)
+            newest = self.open_table(table)
             if newest is None or (there is not None and newest.version() == there.version()):
                 raise  # Nobody was quicker: it is something else.
             raise Overtaken(self._url(table), newest.version()) from failure
@@ -132,7 +165,28 @@ def _with_place(schema: Any) -> Any:
 
 
 def _types(schema: Any) -> dict[str, str]:
-    return {field.name: str(field.type) for field in schema.fields}
+    return {field.name: _PRIMITIVE.sub(r"\1", str(field.type)) for field in schema.fields}
+
+
+def _metadata_commit(table: Any, wanted: Any) -> bytes:
+    """A Delta commit that changes nothing but the columns; those that are there keep their places."""
+    from deltalake import Schema
+
+    told = table.metadata()
+    by_name = {each.name: each for each in wanted.fields}
+    names = dict.fromkeys([*(each.name for each in table.schema().fields), *by_name])
+    metadata = {
+        "id": str(told.id),
+        "name": told.name,
+        "description": told.description,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": Schema([by_name[name] for name in names]).to_json(),
+        "partitionColumns": told.partition_columns,
+        "configuration": told.configuration,
+        "createdTime": told.created_time,
+    }
+    said = {"timestamp": SystemClock().now_ms(), "operation": "CHANGE COLUMNS", "operationParameters": {}}
+    return b"".join(json.dumps(each).encode() + b"\n" for each in ({"commitInfo": said}, {"metaData": metadata}))
 
 
 def _delta_schema(columns: Any) -> Any:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.catalog.store import Store
-from holdfast.spark.jobs.archive.layout import check_columns
+from holdfast.spark.jobs.archive.columns import new_columns
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
     RECORDS,
@@ -30,6 +31,7 @@ from holdfast.spark.jobs.commit_log import Overtaken
 
 NAMESPACE = "holdfast"
 _OFFSETS = "holdfast.offsets"
+_FIELD_ID = re.compile(r"-?\d+: ")  # In a nested type; a schema that is no table's yet has none.
 _RETRIES = "commit.retry.num-retries"
 _METRICS = "write.metadata.metrics."
 _MEASURED = ("topic", "partition", "offset", "timestamp", "timestamp_type")  # Readers skip files by these alone.
@@ -52,13 +54,20 @@ class IcebergTarget:
     def placement(self, run: str) -> Placement:
         return Placement(self.store, f"files/{run}/", with_topic=True, time_unit="us", compression=self.compression)
 
+    def row_count(self) -> int | None:
+        there = self.open_table(RECORDS)
+        newest = None if there is None else there.current_snapshot()
+        return 0 if newest is None or newest.summary is None else int(newest.summary.get("total-records") or 0)
+
+    def columns(self) -> Collection[str]:
+        there = self.open_table(RECORDS)
+        return [] if there is None else [each.name for each in there.schema().fields]
+
     def check(self, schemas: Mapping[str, Any]) -> None:
-        """Names alone: Iceberg holds the types of new files against the table's by itself."""
         for table, schema in schemas.items():
-            there = self._table(table)
+            there = self.open_table(table)
             if there is not None:
-                names = dict.fromkeys((each.name for each in there.schema().fields), "")
-                check_columns(there.location(), names, dict.fromkeys(schema.names, ""))
+                _new_columns(there, schema)
 
     def commit(
         self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
@@ -75,7 +84,7 @@ class IcebergTarget:
 
         return load_catalog("holdfast", **self.catalog)
 
-    def _table(self, table: str) -> Any:
+    def open_table(self, table: str) -> Any:
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
@@ -84,7 +93,7 @@ class IcebergTarget:
             return None
 
     def _offsets(self, table: str) -> Any:
-        found = self._table(table)
+        found = self.open_table(table)
         return {} if found is None else offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
 
     def _commit(self, table: str, run: str, files: list[NewFile], known: Offsets, moved: Offsets, schema: Any) -> None:
@@ -92,12 +101,14 @@ class IcebergTarget:
 
         if not moved:
             return
-        found = self._table(table) or self._create(table, schema)
+        found = self.open_table(table) or self._create(table, schema)
         if found.properties.get(_RETRIES) != "0":  # Made by somebody else.
             found = found.transaction().set_properties({_RETRIES: "0"}).commit_transaction()
         there = offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
         if there != dict(known):
             raise Overtaken(found.location(), len(found.history()))
+        if _new_columns(found, schema):
+            found = _take_up(found, schema)
         text = json.dumps(offsets_to_json({**there, **moved}))
         _ask_again(found.catalog, run)
         try:
@@ -110,7 +121,7 @@ class IcebergTarget:
                 else:
                     transaction.update_snapshot(said).fast_append().commit()
         except CommitFailedException as failure:
-            newest = self._table(table)
+            newest = self.open_table(table)
             raise Overtaken(newest.location(), len(newest.history())) from failure
 
     def _create(self, table: str, schema: Any) -> Any:
@@ -129,10 +140,36 @@ class IcebergTarget:
         ):
             spec.add_field("topic", IdentityTransform(), "topic")
             spec.add_field("timestamp", DayTransform(), "date")
-        return self._table(table)
+        return self.open_table(table)
 
     def _uri(self, name: str) -> str:
         return f"{self.store.url.rstrip('/')}/{name}"
+
+
+def _new_columns(table: Any, schema: Any) -> list[str]:
+    return new_columns(table.location(), _types(table.schema()), _types(_iceberg_schema(schema)))
+
+
+def _take_up(table: Any, schema: Any) -> Any:
+    """The table with all columns of a schema: by a commit of its own, since new files are held against the columns."""
+    from pyiceberg.exceptions import CommitFailedException
+
+    try:
+        with table.update_schema() as change:
+            change.union_by_name(schema)
+    except CommitFailedException as failure:
+        raise Overtaken(table.location(), len(table.history())) from failure
+    return table.refresh()
+
+
+def _iceberg_schema(schema: Any) -> Any:
+    from pyiceberg.catalog import Catalog
+
+    return Catalog._convert_schema_if_needed(schema)  # As create_table does.
+
+
+def _types(schema: Any) -> dict[str, str]:
+    return {each.name: _FIELD_ID.sub("", str(each.field_type)) for each in schema.fields}
 
 
 def _ask_again(catalog: Any, run: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,31 @@ pj: Any = arrow_json
 _REASON_SIZE_MAX = 500
 
 
-def decode_json(values: Any, fields: Sequence[Any]) -> tuple[list[Any], list[str | None]]:
-    """One array for each field, and what is wrong with each value."""
+def decode_json(
+    values: Any, fields: Sequence[Any], earlier: Mapping[str, Sequence[str]]
+) -> tuple[list[Any], list[str | None]]:
+    """One array for each field, and what is wrong with each value. Some fields had other names earlier, and are read by
+    the first of their names that a value has."""
+    if not earlier:
+        return _decode(values, fields)
+    own = [each.with_nullable(nullable=each.nullable or each.name in earlier) for each in fields]
+    old = [
+        (each.name, each.with_nullable(nullable=True).with_name(name))
+        for each in fields
+        for name in earlier.get(each.name, ())
+    ]
+    arrays, reasons = _decode(values, [*own, *(each for _, each in old)])
+    merged = []
+    for number, field in enumerate(fields):
+        others = [array for (name, _), array in zip(old, arrays[len(own) :], strict=True) if name == field.name]
+        merged.append(pc.coalesce(arrays[number], *others) if others else arrays[number])
+        if others and not field.nullable:
+            for at in pc.indices_nonzero(pc.and_(pc.is_null(merged[-1]), pc.is_valid(values))).to_pylist():
+                reasons[at] = reasons[at] or f"field {field.name} is missing"
+    return merged, reasons
+
+
+def _decode(values: Any, fields: Sequence[Any]) -> tuple[list[Any], list[str | None]]:
     quick = _all_at_once(values, fields)
     if quick is not None:
         return quick, [None] * len(values)

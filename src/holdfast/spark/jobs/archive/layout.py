@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from holdfast.catalog.store import Store
 from holdfast.io.objects import Objects
 from holdfast.spark.jobs.archive.errors import OtherLayout
@@ -33,22 +30,6 @@ def check_layout(store: Store, kind: str) -> None:
         for each in objects.list(""):
             if not each.name.startswith(_UNFINISHED):
                 raise OtherLayout(store.url, f"is not empty, and holds no archive, but {each.name}")
-
-
-def check_columns(url: str, there: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Raise unless a run writes the columns that are there: readers would see some rows without their values."""
-    if dict(there) != dict(wanted):
-        has, lacks = (
-            ", ".join(f"{name} {kind}" for name, kind in sorted(some)) or "nothing"
-            for some in (there.items() - wanted.items(), wanted.items() - there.items())
-        )
-        advice = "give the --value-format and --value-schema that it was made with, or name another place"
-        raise OtherLayout(url, f"has {has} where this run would write {lacks}", advice)
-
-
-def columns_of(schema: Any) -> dict[str, str]:
-    """Names and types of an Arrow schema."""
-    return {field.name: str(field.type) for field in schema}
 
 
 def _has(objects: Objects, prefix: str) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from holdfast.catalog.store import Store, typed
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects.open import open_objects
+from holdfast.spark.jobs.archive.columns import columns_of, new_columns
 from holdfast.spark.jobs.archive.errors import OtherLayout
-from holdfast.spark.jobs.archive.layout import check_columns, columns_of
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
     RECORDS,
@@ -25,6 +28,7 @@ from holdfast.spark.jobs.commit_log import STAGING, CommitLog, LoggedCommit, Mov
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 
 DEAD_LETTER_FOLDER = "_dead_letters/"  # Not seen by who reads the whole directory, but readable by its own name.
+SCHEMA_FILE = "_common_metadata"  # As readers of Parquet call it: the newest columns.
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,15 @@ class ParquetTarget:
         offsets = offsets_from_json(newest.memory["offsets"]) if newest else {}
         return ArchiveProgress(offsets, offsets)
 
-    def check(self, schemas: Mapping[str, Any]) -> None:
+    def row_count(self) -> int | None:
         newest = CommitLog(self.store).newest()
-        if newest and "columns" in newest.memory:
-            check_columns(self.store.url, newest.memory["columns"], columns_of(schemas[RECORDS]))
+        return newest.memory.get("rows") if newest else 0
+
+    def columns(self) -> Collection[str]:
+        return self._columns()
+
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        new_columns(self.store.url, self._columns(), columns_of(schemas[RECORDS]))
 
     def placement(self, run: str) -> Placement:
         return Placement(self.store, f"{STAGING}{run}/", compression=self.compression)
@@ -70,9 +79,18 @@ class ParquetTarget:
         elif newest is not None:
             self._publish(log, newest)  # Its run may have been killed after `recover`: nobody looks behind the newest.
         moves = [Move(each.name, _final_name(run, each), each.size) for each in files]
+        if newest is None or newest.memory.get("columns") != columns_of(schemas[RECORDS]):
+            self.store.open().put(SCHEMA_FILE, [_footer(schemas[RECORDS])])
         offsets = offsets_to_json({**known, **after})
-        memory = {"run": run, "offsets": offsets, "columns": columns_of(schemas[RECORDS])}
+        memory: dict[str, Any] = {"run": run, "offsets": offsets, "columns": columns_of(schemas[RECORDS])}
+        rows = newest.memory.get("rows") if newest else 0
+        if rows is not None:  # Earlier releases did not count.
+            memory["rows"] = rows + sum(each.rows for each in files if each.table == RECORDS)
         self._publish(log, log.commit(version, moves, memory))
+
+    def _columns(self) -> dict[str, str]:
+        newest = CommitLog(self.store).newest()
+        return dict(newest.memory.get("columns", {})) if newest else {}
 
     def _publish(self, log: CommitLog, commit: LoggedCommit) -> None:
         """By executors: in an object store every file is copied."""
@@ -81,6 +99,13 @@ class ParquetTarget:
         run_units(self.session, units, _publish_one)
         for each in commit.moves:
             store.open().delete(each.source)
+
+
+def _footer(schema: Any) -> bytes:
+    """A Parquet file without rows: Spark takes the columns of a directory from it, and not from any file."""
+    out = pa.BufferOutputStream()
+    pq.write_metadata(schema, out)
+    return bytes(out.getvalue())
 
 
 def _publish_one(todo: tuple[Store, Move]) -> None:

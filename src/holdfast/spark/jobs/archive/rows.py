@@ -26,11 +26,12 @@ ROW_COUNT: Final = 100_000  # Of one Arrow batch: rows stay here, so larger than
 
 
 def record_schema(placement: Placement, decoding: ValueDecoding | None = None) -> Any:
-    """The columns of the table of records: with decoding, those of the values in place of the values."""
+    """The columns of the table of records: with decoding, those of the values in their place, or beside them."""
     fields: list[Any] = [("topic", pa.string())] if placement.with_topic else []
     fields += _place_fields(placement)
     fields += [("key", pa.binary())]
-    fields += [("value", pa.binary())] if decoding is None else decoding.fields()
+    fields += [("value", pa.binary())] if decoding is None or decoding.keep_value else []
+    fields += [] if decoding is None else decoding.fields()
     return pa.schema([*fields, ("headers", pa.list_(HEADER))])
 
 

@@ -32,21 +32,26 @@ _LOGICAL: dict[str, Any] = {
 
 
 class BadSchema(Rejected):
-    """A schema file that says nothing usable."""
+    """A schema that says nothing usable."""
 
-    def __init__(self, path: Path, reason: object) -> None:
-        super().__init__(f"{path} is no Avro schema of a record: {reason}")
-        self.path = path
+    def __init__(self, where: object, reason: object) -> None:
+        super().__init__(f"{where} is no Avro schema of a record: {reason}")
+        self.where = where
         self.reason = reason
 
 
 def read_schema(path: Path) -> dict[str, Any]:
     """The schema in a file, checked as far as columns can be made of it."""
+    return parse_schema(path, path.read_text())
+
+
+def parse_schema(where: object, text: str) -> dict[str, Any]:
+    """The same for one that somebody has at hand; `where` says whose it is."""
     try:
-        schema = json.loads(path.read_text())
+        schema = json.loads(text)
         arrow_fields(schema)
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
-        raise BadSchema(path, failure) from failure
+        raise BadSchema(where, failure) from failure
     return dict(schema)
 
 

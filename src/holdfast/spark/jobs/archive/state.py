@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -48,7 +48,7 @@ class NewFile:
     date: str
     rows: int
     size: int
-    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # Least and greatest, by column.
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # Least and greatest, by column; times in ms.
 
     @property
     def leaf(self) -> str:
@@ -72,13 +72,20 @@ class ArchiveTarget(Protocol):
     def placement(self, run: str) -> Placement:
         """Where the files of a run go: nobody sees them before the commit."""
 
+    def row_count(self) -> int | None:
+        """How many rows the table of records has; None where it does not say."""
+
+    def columns(self) -> Collection[str]:
+        """The names of the columns that the table of records has; none where there is no table."""
+
     def check(self, schemas: Mapping[str, Any]) -> None:
-        """Raise where a table is there and has other columns than these."""
+        """Raise where a table is there and cannot take up these columns."""
 
     def commit(
         self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
     ) -> None:
-        """Make the files visible and move the offsets, together, or raise and do neither."""
+        """Make the files visible and move the offsets, together, or raise and do neither. New columns come first: a
+        table that has them, and no file that does, is as it was."""
 
 
 def offsets_to_json(offsets: Offsets) -> dict[str, int]:

@@ -129,7 +129,8 @@ class _File:
         for name in _BOUNDED:
             column = rows.column(name)
             values = (column.view(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_numpy()
-            low, high = int(values.min()), int(values.max())
+            per_unit = 1000 if pa.types.is_timestamp(column.type) and column.type.unit == "us" else 1
+            low, high = int(values.min()) // per_unit, int(values.max()) // per_unit
             before = self.bounds.get(name, (low, high))
             self.bounds[name] = min(low, before[0]), max(high, before[1])
 

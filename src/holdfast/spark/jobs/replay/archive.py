@@ -148,7 +148,9 @@ def _groups_of(store: Store, objects: Objects, name: str) -> Iterator[RowGroup]:
     columns = {footer.schema.column(index).path: index for index in range(footer.num_columns)}
     for needed in ("partition", "offset", "timestamp", "key", "value"):
         if needed not in columns:
-            raise NoArchive(store.url, f"{name} has no column {needed}; archives with decoded values have lost it")
+            raise NoArchive(
+                store.url, f"{name} has no column {needed}; a decoded archive has it if it was made with --keep-value"
+            )
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         if not group.num_rows:

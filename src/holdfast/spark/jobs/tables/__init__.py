@@ -1,0 +1,1 @@
+"""Topics that are tables: `holdfast tables run` keeps all of them fresh."""
