@@ -10,9 +10,10 @@ from pathlib import Path
 from benchmarks.results import Run, surroundings
 from benchmarks.tables import Table
 
-NAMES = ("wal", "log", "broker", "operate", "spark", "subscribe")
+NAMES = ("wal", "log", "broker", "operate", "scale", "spark", "subscribe")
 PARTS = {
-    "broker": ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights")
+    "broker": ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights"),
+    "operate": ("operate-console",),
 }  # Of one benchmark, with results of their own.
 
 

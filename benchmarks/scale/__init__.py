@@ -1,0 +1,1 @@
+"""How cost grows: with partitions, connections, stored records and groups; and Python beside Python."""
