@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
+.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -16,7 +16,7 @@ SYNC ?=
 RECORDS ?= 1000000
 TESTS ?=
 MEASURE ?=
-CODE := src tests benchmarks examples docs .ci
+CODE := src tests benchmarks examples docs .ci hatch_build.py
 PYTEST := PYTHONPATH=.ci CONSOLE_SHOTS=build/console $(BIN)/pytest -p measured -n 2 --dist loadfile --no-loadscope-reorder
 # Only a run of tests has to know, and once.
 TOOLS := $(if $(filter test,$(MAKECMDGOALS)),$(shell .ci/tools-for $(TESTS)))
@@ -94,6 +94,11 @@ bench-operate: install
 	@.ci/run-if-there benchmarks/operate/run.py
 	@$(BIN)/python docs/tools/bench_page.py
 
+# bench-scale: measure how cost grows with partitions, connections, stored records and groups
+bench-scale: install
+	@.ci/run-if-there benchmarks/scale/run.py
+	@$(BIN)/python docs/tools/bench_page.py
+
 # demo: kill a broker under a million events, and check every one of them; fewer with EVENTS=
 demo: $(STAMP)-dev $(if $(JVM),$(STAMP)-spark)
 	@$(BIN)/holdfast demo $(if $(EVENTS),--events $(EVENTS))
@@ -152,7 +157,7 @@ pictures: install
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt
 lock: $(STAMP)-tools
-	@for set in install run base spark dev; do .ci/compile-requirements $$set; done
+	@for set in install run base fast spark dev; do .ci/compile-requirements $$set; done
 
 # clean: remove everything that can be made again, but never ./data
 clean:
@@ -165,10 +170,16 @@ $(STAMP)-tools: requirements/install.txt .ci/make-venv
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/install.txt
 	@touch $@
 
-$(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
+$(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml hatch_build.py $(wildcard src/holdfast/native/source/*)
 	@$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q src # A start must not compile, also where Python may not write what it compiled.
+	@$(BIN)/python -c 'from holdfast.native import kernels; exit(kernels is None)' || $(MAKE) -s $(STAMP)-fast
+	@touch $@
+
+# Without a C compiler numba does it: 210 MB more.
+$(STAMP)-fast: requirements/fast.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/fast.txt
 	@$(BIN)/python -m holdfast.record.warm
 	@$(BIN)/python -m holdfast.segment.warm
 	@$(BIN)/python -m holdfast.subscribe.warm

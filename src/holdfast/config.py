@@ -36,7 +36,7 @@ from holdfast.units import parse_size, parse_time
 
 ENVIRONMENT_PREFIX = "HOLDFAST_"
 FILE_VARIABLE = "HOLDFAST_CONFIG"  # Names the file itself, so it is no setting.
-NO_SETTINGS = (FILE_VARIABLE, "HOLDFAST_BOOTSTRAP")  # The latter is for the commands that ask a broker.
+NO_SETTINGS = (FILE_VARIABLE, "HOLDFAST_BOOTSTRAP", "HOLDFAST_NATIVE")  # For commands that ask a broker; for `native`.
 _OF_A_SERVICE = re.compile(r"HOLDFAST_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
 
 

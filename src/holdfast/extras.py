@@ -8,7 +8,7 @@ from typing import Final
 _EXTRAS: Final = {
     "confluent_kafka": "demo",
     "deltalake": "spark",
-    "fastavro": "spark",
+    "fastavro": "avro",
     "matplotlib": "spark",
     "numba": "fast",
     "pyarrow": "arrow",

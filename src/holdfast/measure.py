@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 # Seconds, from a write into memory to a store that does not answer. One list for all, so that they can be compared.
 BOUNDS = (
@@ -113,13 +113,23 @@ class FlushCounts:
         self.size += size
 
 
+class OpenSubscription(Protocol):
+    """One that is being served."""
+
+    def lag_records(self) -> int:
+        """How many offsets it has yet to go through."""
+
+    def described(self) -> Mapping[str, Any]:
+        """Whose it is, and of what."""
+
+
 class SubscriptionCounts:
     """The subscriptions of one server."""
 
     __slots__ = ("events", "open", "sent_size")
 
     def __init__(self) -> None:
-        self.open: set[Callable[[], int]] = set()  # Each says how many offsets it has yet to go through.
+        self.open: set[OpenSubscription] = set()
         self.events = 0
         self.sent_size = 0  # Bytes of messages.
 

@@ -84,4 +84,6 @@ def run_with(bug: Bug | None, tests: tuple[str, ...] = ()) -> Outcome:
         source = copy_source(Path(folder))
         for edit in bug.edits if bug else ():
             edit.apply(source)
+        if bug and any(edit.file.startswith("native/source/") for edit in bug.edits):
+            subprocess.run([sys.executable, str(source / "holdfast/native/build.py")], check=True)
         return run_tests(source, bug.tests if bug else tests)

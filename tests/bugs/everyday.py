@@ -35,7 +35,7 @@ BUGS = [
     ),
     bug(
         "an archive hides what it left out",
-        "cli/archive/command.py",
+        "cli/archive/show.py",
         "    for topic, count in left_out.items():\n",
         "    for topic, count in ():\n",
         "tests/cli/test_small_jobs.py::test_what_is_in_no_segment_yet_is_counted_or_flushed_first",

@@ -21,7 +21,8 @@ def test_a_bug_can_still_be_put_into_the_code(bug: Bug, tmp_path: Path) -> None:
         shutil.copyfile(ROOT / "src" / "holdfast" / file, copy)
     for edit in bug.edits:
         edit.apply(tmp_path)
-        compile((tmp_path / "holdfast" / edit.file).read_text(), edit.file, "exec")
+        if edit.file.endswith(".py"):  # C is built before its tests run, or there is no outcome.
+            compile((tmp_path / "holdfast" / edit.file).read_text(), edit.file, "exec")
     for test in bug.tests:
         assert (ROOT / test.split("::")[0]).is_file()
 

@@ -43,13 +43,15 @@ def test_the_block_for_other_languages_runs(tmp_path: Path) -> None:
 
 
 def test_the_first_pipeline_runs_from_its_set_up_on(tmp_path: Path) -> None:
-    """The set-up waits for its broker; archive twice, and audit."""
-    setup, first, *_ = blocks("docs/guides/pipelines.md")
+    """The set-up waits for its broker; archive twice, and audit; then an archive that is followed, and a table."""
+    setup, first, _, _, follow, tables = blocks("docs/guides/pipelines.md")
     assert "holdfast wait" in setup
-    shown = run(tmp_path, setup + first)
+    shown = run(tmp_path, setup + first + follow + tables)
     assert "5 rows added" in shown
     assert "0 rows added" in shown
     assert "sound: 100.0000 %" in shown
+    assert "rows added" in (tmp_path / "commits.txt").read_text()
+    assert re.search(r"events\s.*delta.*\s1\s", shown)
 
 
 def lines(page: Path) -> list[str]:

@@ -87,3 +87,22 @@ def test_failures_are_counted_and_passed_on() -> None:
     assert seen.failures == {("put", "segments"): 1}
     assert seen.times["put", "segments"].count == 1
     assert not seen.sizes
+
+
+def test_a_store_is_away_from_the_first_failure_to_the_next_answer() -> None:
+    """V6: by the start of the call that failed first; what is not there is an answer, too."""
+    seen, clock, fails = StoreTimes(), ManualClock(), list[FailBefore]()
+    faulty = FaultyObjects(MemoryObjects(), lambda call: fails[0] if fails else None)
+    objects = TimedObjects(faulty, clock, seen)
+    clock.advance(5.0)
+    fails.append(FailBefore())
+    for _ in range(2):
+        with pytest.raises(StoreFailed):
+            objects.get("segments/a")
+        clock.advance(3.0)
+    assert seen.away_since is not None
+    assert clock.monotonic() - seen.away_since == 6.0
+    fails.clear()
+    with pytest.raises(NotFound):
+        objects.get("segments/a")
+    assert seen.away_since is None

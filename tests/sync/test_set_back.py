@@ -12,12 +12,12 @@ from tests.sync.process import Live
 from tests.sync.sides import assert_equal, delete_records, numbered, read_topic, write
 
 from holdfast.client import Client
+from holdfast.cluster.sync_points import CHECKPOINTS
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
 from holdfast.sync.errors import ClusterReplaced, SourceChanged, SourceWentBack
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
-from holdfast.sync.state.fence import CHECKPOINTS
 from holdfast.testing import RunningBroker
 
 SETTINGS = {"HOLDFAST_SUBSCRIBE_LISTEN": "none", "HOLDFAST_LOG_RETENTION_MS": "-1"}

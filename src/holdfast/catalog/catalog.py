@@ -1,7 +1,8 @@
 """What a cluster has stored, seen from the driver: its topics, and the manifest of each partition that is asked for.
 
 Nothing takes a lock, and no broker is asked. Opening costs five requests and four for each partition, made by many
-threads; looking again costs one small read, one for each partition, and three more where something was written.
+threads; looking again costs one small read, one for each partition, and three more where something was written; where
+only what was written to known partitions is asked for, not even the first.
 """
 
 from __future__ import annotations
@@ -62,9 +63,10 @@ class Catalog:
         end = manifest.last_stable if committed else manifest.flushed
         return OffsetRange(min(manifest.log_start, end), end)
 
-    def refresh(self) -> Catalog:
-        """Look again: for new topics, new partitions, new segments."""
-        self._metadata.refresh()
+    def refresh(self, *, topics: bool = True) -> Catalog:
+        """Look again: for new topics and new partitions, if that is asked for, and new segments."""
+        if topics:
+            self._metadata.refresh()
         return _look(self.store, self._metadata, self._chosen, self._loaded)
 
 

@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "sync": CommandPlace(_USE, "sync.command", "sync"),
     "subscribe": CommandPlace(_USE, "subscribe.command", "subscribe"),
     "archive": CommandPlace(_SPARK, "archive.command", "archive"),
+    "tables": CommandPlace(_SPARK, "tables.command"),
     "audit": CommandPlace(_SPARK, "audit.command", "audit"),
     "compact": CommandPlace(_SPARK, "compact", "compact"),
     "merge": CommandPlace(_SPARK, "merge", "merge"),

@@ -62,7 +62,7 @@ class Stage:
             broker = RunningBroker(self.folder / name, options=_OPTIONS)
             self._stack.callback(broker.close)
             self._brokers[name] = broker
-            broker.start()
+            self.interrupt.behind(broker.start)  # Inside, it would leave a process that nobody knows of.
         return self._brokers[name]
 
 

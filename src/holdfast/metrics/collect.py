@@ -17,9 +17,10 @@ from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.errors import HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.io.objects.timed import StoreTimes
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.measure import ErrorCounts, HeldCounts, Histogram, PortCounts, SubscriptionCounts, ThrottleCounts, Traffic
@@ -40,7 +41,7 @@ class WatchedTopic(NamedTuple):
     """A topic, and its partitions; one that could not be opened is there as the reason why."""
 
     name: str
-    logs: Sequence[PartitionLog | Corrupt]
+    logs: Sequence[PartitionLog | NotOpen]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,13 +180,14 @@ def store_samples(store: StoreTimes) -> Iterator[Sample]:
         yield Sample("holdfast_store_bytes", (operation,), size)
 
 
-def _partitions(watched: Watched) -> Iterator[tuple[str, int, PartitionLog | Corrupt]]:
+def _partitions(watched: Watched) -> Iterator[tuple[str, int, PartitionLog | NotOpen]]:
     for topic in watched.topics():
         for index, log in enumerate(topic.logs):
-            yield topic.name, index, log
+            if not isinstance(log, LedElsewhere):
+                yield topic.name, index, log
 
 
-def _partition(topic: str, index: int, log: PartitionLog | Corrupt) -> Iterator[Sample]:
+def _partition(topic: str, index: int, log: PartitionLog | NotOpen) -> Iterator[Sample]:
     labels = topic, str(index)
     served = isinstance(log, PartitionLog) and log.is_alive
     yield Sample("holdfast_partition_failed", labels, int(not served))
@@ -246,4 +248,4 @@ def _subscriptions(counts: SubscriptionCounts) -> Iterator[Sample]:
     yield Sample("holdfast_subscriptions", (), len(counts.open))
     yield Sample("holdfast_subscription_events", (), counts.events)
     yield Sample("holdfast_subscription_bytes", (), counts.sent_size)
-    yield Sample("holdfast_subscription_lag_records", (), sum(lag() for lag in counts.open))
+    yield Sample("holdfast_subscription_lag_records", (), sum(each.lag_records() for each in counts.open))

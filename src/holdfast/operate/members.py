@@ -1,19 +1,22 @@
-"""Who is in a cluster, told from its store alone: also when no broker is left."""
+"""Who is in a cluster, told from its store alone, also when no broker is left; and who should lead a partition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from holdfast.cluster.identity import read_cluster
+from holdfast.cluster.leads import wish
 from holdfast.cluster.lease import Lease, read_lease
 from holdfast.cluster.lives import BrokerLife
 from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.errors import Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Objects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.rounds.series import all_series
+from holdfast.types import PartitionId
 
 LOOK_S = 2.5  # Between two looks at the leases: a broker that lives has said so twice.
 
@@ -28,7 +31,15 @@ def look_at_members(objects: Objects, wait: Callable[[float], None]) -> dict[str
         wait(LOOK_S)
     metadata = log.refresh()
     lives = metadata.lives
-    rows = [_row(each, before.get(each.life), objects, lives.leader) for each in lives.eldest_first]
+    leads, counts = metadata.leads, metadata.leads.counts()
+    leading = {each.life for each in lives.eldest_first} if leads.is_spread else {lives.leader}
+    partitions = sum(each.partitions for each in metadata.topics.values())
+    rows = [
+        _row(each, before.get(each.life), objects, leading)
+        | ({"partitions": counts.get(each.life, 0)} if leads.is_spread else {})
+        for each in lives.eldest_first
+    ]
+    led = sum(counts.get(each.life, 0) for each in lives.eldest_first) if leads.is_spread else partitions
     series = all_series(objects, patience)
     sizes = [each.size for one in series for each in objects.list(one.id.prefix)]
     return {
@@ -36,22 +47,45 @@ def look_at_members(objects: Objects, wait: Callable[[float], None]) -> dict[str
         "version": metadata.version,
         "leader": lives.leading.broker if lives.leading else None,
         "brokers": rows,
-        "partitions": sum(each.partitions for each in metadata.topics.values()),
+        "partitions": partitions,
+        "is_spread": leads.is_spread,
+        "without_leader": partitions - led if leads.is_spread else 0,
+        "to_settle": len(lives.over),
+        "wishes": len(leads.wishes),
         "series": len(series),
         "series_size": sum(sizes),
     }
 
 
-def _row(life: BrokerLife, before: Lease | None, objects: Objects, leader: int) -> dict[str, Any]:
+def wish_for(objects: Objects, wait: Callable[[float], None], topic: str, partition: int, broker: int) -> None:
+    """Let a broker lead a partition: whoever does hands it over. Raises Rejected if there is no such one."""
+    log = MetadataLog(
+        objects, read_cluster(objects), "", VersionRetries(SystemClock(), SystemChance(), wait), "operator"
+    )
+    metadata = log.metadata
+    found = metadata.topic(topic)
+    if not metadata.leads.is_spread:
+        raise Rejected("one broker leads everything here: there is nothing to move (cluster.leaders=many)")
+    if not 0 <= partition < found.partitions:
+        raise Rejected(f"there is no partition {topic}:{partition}: it has {found.partitions}")
+    if broker not in metadata.lives.by_broker:
+        there = ", ".join(str(each.broker) for each in metadata.lives.eldest_first) or "none"
+        raise Rejected(f"broker {broker} is not in the cluster: there are {there}")
+    home = PartitionId(found.topic_id, partition)
+    if metadata.leads.of(home).life != metadata.lives.by_broker[broker].life:
+        log.commit(wish({home: broker}))
+
+
+def _row(life: BrokerLife, before: Lease | None, objects: Objects, leading: Collection[int]) -> dict[str, Any]:
     now = read_lease(objects, life.broker, life.life)
     is_silent = now is None or now == before
-    role = "leads" if life.life == leader else "ready"
+    role = "leads" if life.life in leading else "ready"
     return {
         "broker": life.broker,
         "life": life.life,
         "address": ", ".join(map(str, life.listeners.values())),
         "state": "silent" if is_silent else role,
-        "leads": life.life == leader,
+        "leads": life.life in leading,
         "beat": now.beat if now else None,
         "version": now.version if now else None,
         "place": life.name,

@@ -48,7 +48,7 @@ class Filter:
 
     def mask(self, keys: Binary) -> NDArray[np.bool_]:
         """Which of the keys pass."""
-        from holdfast.subscribe import filter_loops as loops  # Here, because numba takes half a second to import.
+        from holdfast.subscribe import filter_loops as loops  # Here: without C it loads numba.
 
         kinds, ends, data = self._needles()
         passed = np.zeros(len(keys), np.bool_)

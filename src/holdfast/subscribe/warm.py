@@ -1,4 +1,4 @@
-"""Load and compile all loops, so that the first event need not wait: `python -m holdfast.subscribe.warm`."""
+"""Load all that events need, so that the first one need not wait. Without C numba compiles then, and keeps it."""
 
 from __future__ import annotations
 

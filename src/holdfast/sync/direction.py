@@ -216,7 +216,7 @@ class Direction:
 
     def look(self) -> SyncLook:
         """This moment, for whoever shows it."""
-        saved = self._saver.saves, self._groups.count
+        saved = self._saver.saves, self._groups.count, self._saver.saved_at_ms
         return look_at(self.name, self._state, self._lanes, self._troubles, saved, self._clock.now_ms())
 
 

@@ -63,6 +63,7 @@ class SyncLook:
     last_error: str
     saves: int
     groups: int
+    saved_at_ms: int = -1  # When checkpoints were saved last; -1: not yet.
 
     @property
     def counts(self) -> SyncCounts:
@@ -83,7 +84,7 @@ class SyncLook:
 
 
 def look_at(
-    direction: str, state: str, lanes: Iterable[CopyLane], troubles: Troubles, saved: tuple[int, int], now_ms: int
+    direction: str, state: str, lanes: Iterable[CopyLane], troubles: Troubles, saved: tuple[int, int, int], now_ms: int
 ) -> SyncLook:
     """The lanes of a direction, by topic."""
     by_topic: dict[str, list[CopyLane]] = {}

@@ -20,6 +20,7 @@ EVERYTHING = ("*",)
 NO_ID = UUID(int=0)  # Of topics in clusters that give none.
 
 OURS = "holdfast."  # Settings that other brokers do not know.
+_TABLE = "holdfast.table."
 _TIMES = "message.timestamp.type"
 _BROKERS_TIME = "LogAppendTime"
 _INTERNAL = "__"
@@ -87,8 +88,13 @@ def plan(source: Client, target: Client, choose: Callable[[Iterable[str]], list[
 
 
 def to_copy(configs: Mapping[str, str]) -> dict[str, str]:
-    """A topic that takes the broker's time is made to keep the times that records have."""
-    return {name: value for name, value in configs.items() if (name, value) != (_TIMES, _BROKERS_TIME)}
+    """A topic that takes the broker's time is made to keep the times that records have. A table is that of one
+    cluster: two would write to one place."""
+    return {
+        name: value
+        for name, value in configs.items()
+        if (name, value) != (_TIMES, _BROKERS_TIME) and not name.startswith(_TABLE)
+    }
 
 
 def make(target: Client, planned: PlannedTopic, address: str) -> TopicInfo:

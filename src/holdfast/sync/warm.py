@@ -1,4 +1,4 @@
-"""Compile all loops once, so that later processes find them: `python -m holdfast.sync.warm`, at installation."""
+"""Compile all loops once where numba does it, so that later processes find them: `python -m holdfast.sync.warm`."""
 
 from __future__ import annotations
 

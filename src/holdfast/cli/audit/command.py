@@ -113,7 +113,8 @@ def audit(
         reports = run(session, opened, topics or (), evidence, decode=not headers_only, on_done=progress)
     _show(reports, progress, as_json=as_json)
     if report:
-        keep_result(opened.open(), "audit", _said(reports), is_good=all(each.is_sound for each in reports))
+        is_good = all(each.is_sound for each in reports)
+        keep_result(opened.open(), "audit", _said(reports), is_good=is_good, facts=_by_partition(reports))
     if plot is not None:
         _plot(plot, reports, progress)
     if not all(each.is_sound for each in reports):
@@ -126,6 +127,19 @@ def _said(reports: Sequence[PartitionReport]) -> str:
         f"{total['delivered_percent']:.4f} % of {total['offsets']} offsets of {len(reports)} partitions accounted for, "
         f"{total['missing']} missing, {total['duplicates']} duplicates"
     )
+
+
+def _by_partition(reports: Sequence[PartitionReport]) -> dict[str, list[float]]:
+    """Delivered percent, missing offsets, duplicates and problems, those first that are not sound."""
+    return {
+        f"{each.topic}-{each.partition}": [
+            _down(each.delivered_percent),
+            each.missing_count,
+            each.counts.duplicates,
+            len(each.problems),
+        ]
+        for each in sorted(reports, key=lambda each: each.is_sound)
+    }
 
 
 def _show(reports: Sequence[PartitionReport], progress: JobProgress, *, as_json: bool) -> None:

@@ -12,13 +12,18 @@ import typer
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 
-app = typer.Typer(no_args_is_help=True, help="Look at brokers that share a store.", rich_markup_mode="rich")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Look at brokers that share a store, and move partitions between them.",
+    rich_markup_mode="rich",
+)
 
 _COLUMNS = {
     "broker": "broker",
     "life": "life",
     "address": "address",
     "state": "state",
+    "partitions": "leads",
     "beat": "beat",
     "version": "metadata",
     "place": "place",
@@ -27,12 +32,14 @@ _COLUMNS = {
 PlaceArgument = Annotated[
     str, typer.Argument(metavar="STORE", help="The store they share, such as s3://bucket/prefix.")
 ]
+PartitionArgument = Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="What is to be led.")]
+BrokerArgument = Annotated[int, typer.Argument(metavar="BROKER", help="Who is to lead it, by its number (node.id).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
 
 
 @app.callback()
 def cluster() -> None:
-    """Look at brokers that share a store."""
+    """Look at brokers that share a store, and move partitions between them."""
 
 
 @app.command("status")
@@ -60,14 +67,42 @@ def status_command(place: PlaceArgument, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
+@app.command("move")
+def move_command(place: PlaceArgument, partition: PartitionArgument, broker: BrokerArgument) -> None:
+    """Let a broker lead a partition, where each has a leader of its own (cluster.leaders=many).
+
+    Whoever leads it now hands it over, within a second or two.
+
+    \b
+    Examples:
+      holdfast cluster move s3://bucket/prefix orders:3 2
+    """
+    from holdfast.errors import Rejected
+    from holdfast.io.calls import ThreadCalls
+    from holdfast.operate.members import wish_for
+    from holdfast.operate.place import open_place
+
+    topic, _, number = partition.rpartition(":")
+    if not topic or not number.isdecimal():
+        raise Rejected(f"{partition} is no partition: write TOPIC:PARTITION, as in orders:3")
+    wish_for(open_place(place, None).objects, ThreadCalls().block, topic, int(number), broker)
+    tell(f"{partition} is to be led by broker {broker}")
+
+
 def _show(found: dict[str, Any]) -> None:
     if found["brokers"]:
-        give_table(found["brokers"], _COLUMNS, as_json=False)
+        columns = {name: title for name, title in _COLUMNS.items() if name in found["brokers"][0]}
+        give_table(found["brokers"], columns, as_json=False)
     leader = next((each for each in found["brokers"] if each["leads"]), None)
     if not found["brokers"]:
         tell("no broker shares this store now")
     elif leader is None:
         tell("nobody leads: the eldest that lives will in a moment")
+    elif found["is_spread"]:
+        tell(
+            f"{found['partitions'] - found['without_leader']} partitions are led, {found['without_leader']} are not; "
+            f"{found['to_settle']} lives are to be settled, {found['wishes']} partitions are to move"
+        )
     elif leader["state"] == "silent":
         tell(
             f"broker {leader['broker']} leads and is silent: the eldest that lives takes over after cluster.takeover_ms"

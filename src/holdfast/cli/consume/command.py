@@ -88,7 +88,7 @@ def consume(
       holdfast consume orders --no-follow --json-path customer.id
       holdfast consume orders --bootstrap broker.example:9093 --command-config client.properties
     """
-    from holdfast.cli.consume.follow import Follower
+    from holdfast.cli.consume.follow import TopicFollower
     from holdfast.cli.consume.shape import RecordShape
     from holdfast.cli.consume.start import parse_start
     from holdfast.cli.terminal.broker import broker_at
@@ -98,7 +98,7 @@ def consume(
     shape.check()
     now_ms = SystemClock().now_ms()
     stops = no_follow or until is not None
-    follower = Follower(
+    follower = TopicFollower(
         topic,
         partitions,
         parse_start(start or ("earliest" if stops else "latest"), now_ms),

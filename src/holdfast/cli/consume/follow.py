@@ -22,7 +22,7 @@ _SIZE_MAX = 16 << 20
 _PARTITION_SIZE_MAX = 1 << 20
 
 
-class Follower:
+class TopicFollower:
     """One run of the command."""
 
     def __init__(

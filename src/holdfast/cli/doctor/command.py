@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.options import JsonOption
 from holdfast.cli.terminal.talk import give_json, tell
 
@@ -34,6 +35,7 @@ def doctor(
     store: StoreOption = None,
     config_file: ConfigOption = None,
     as_json: JsonOption = False,
+    report: ReportOption = False,
 ) -> None:
     """Look whether a broker can run here, with the settings that `holdfast serve` would take.
 
@@ -45,22 +47,45 @@ def doctor(
       holdfast doctor
       holdfast doctor --data /var/lib/holdfast --store s3://bucket/prefix
       holdfast doctor --config holdfast.toml --json
+      holdfast doctor --config holdfast.toml --report
     """
     from holdfast import config
     from holdfast.operate.doctor.finding import FindingState
 
     short = {"data_path": data, "listen": listen, "store": store}
     given = [f"serve.{name}={value}" for name, value in short.items() if value is not None]
-    findings = list(look(config.load(config_file, os.environ, given)))
+    settings = config.load(config_file, os.environ, given)
+    findings = list(look(settings))
     for each in findings:
         if as_json:
             give_json(each._asdict())
         else:
             print(each)
+    if report:
+        _keep(findings, settings)
     lacking = [each.check for each in findings if each.state is FindingState.MISSING]
     if lacking:
         tell(f"holdfast: a broker cannot run here: {', '.join(lacking)}")
         raise typer.Exit(1)
+
+
+def _keep(findings: Sequence[DoctorFinding], settings: config.Settings) -> None:
+    """For the console, in the store that the broker serves."""
+    from holdfast.errors import HoldfastError
+    from holdfast.io.objects.open import open_objects
+    from holdfast.operate.doctor.finding import FindingState
+
+    serve = settings.serve
+    wrong = [each for each in findings if each.state is not FindingState.OK]
+    said = f"{len(findings)} looked at, all is well" if not wrong else f"{len(wrong)} of {len(findings)} need something"
+    facts = {each.check: [each.state.value, each.found, each.todo] for each in findings}
+    is_good = all(each.state is not FindingState.MISSING for each in findings)
+    try:
+        objects = open_objects(serve.store or str(Path(serve.data_path) / "objects"), is_known=True)
+    except HoldfastError as failure:
+        tell(f"note: the console will not know of this doctor: {failure}")
+        return
+    keep_result(objects, "doctor", said, is_good=is_good, facts=facts)
 
 
 def look(settings: config.Settings) -> Iterator[DoctorFinding]:
@@ -72,6 +97,7 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
 
     serve = settings.serve
     data = Path(serve.data_path)
+    is_served = storage.is_served(data)
     yield machine.python()
     yield machine.packages()
     yield (directory := storage.data_directory(data))
@@ -79,14 +105,14 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
         yield storage.disk_sync(data, SystemClock(), SystemChance())
         yield storage.free_space(data, serve.disk_reserve_size + 2 * settings.wal.chunk_size_max)
     yield machine.open_files()
-    yield machine.port("Kafka port", serve.listen)
+    yield machine.port("Kafka port", serve.listen, is_served=is_served)
     if serve.console_listen:
-        yield machine.port("console port", serve.console_listen)
+        yield machine.port("console port", serve.console_listen, is_served=is_served)
     if serve.metrics_listen:
-        yield machine.port("metrics port", serve.metrics_listen)
+        yield machine.port("metrics port", serve.metrics_listen, is_served=is_served)
         yield from storage.store_waited_for(serve.metrics_listen)
     if settings.subscribe.listen not in ("auto", "none", ""):
-        yield machine.port("subscribers' port", settings.subscribe.listen)
+        yield machine.port("subscribers' port", settings.subscribe.listen, is_served=is_served)
     if serve.store:
         yield look_at_store(serve.store, is_known=any((data / "wal").glob("*.wal")))
     elif directory.state is FindingState.OK:  # Segments will be on the same disk: a folder beside them tells as much.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
+from holdfast.broker.leading import opened_life
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, follow, opened
 from holdfast.broker.standby import LeasedWork, Standby
@@ -31,12 +32,17 @@ log = logging.getLogger("holdfast")
 _THREADS = 2  # A beat never waits for a look at others.
 
 
+async def _nothing_to_give() -> None:
+    pass
+
+
 class Led(NamedTuple):
     """A broker that leads, and its ports."""
 
     broker: Opened
     server: Server
     over: asyncio.Future[Fenced]  # Others have ended its life.
+    drain: Callable[[], Awaitable[None]] = _nothing_to_give  # To be called before it stops.
 
 
 @asynccontextmanager
@@ -118,6 +124,37 @@ async def led(
     count = sum(len(each.logs) for each in found.context.topics.all())
     log.info("broker %d leads %d partitions, after %.1f s", broker.node_id, count, took_s, extra={"facts": facts})
     return Led(found, server, over)
+
+
+async def led_with_others(
+    stack: AsyncExitStack,
+    around: BrokerEnvironment,
+    settings: AllSettings,
+    place: StartPlace,
+    member: Member,
+    drain_ms: int,
+) -> Led:
+    """Lead the partitions whose rows name this life. Everything is closed with the stack."""
+    began, broker = around.clock.monotonic(), settings.broker
+    calls = ThreadCalls(OPENS_AT_A_TIME)
+    stack.callback(calls.close)
+    surroundings = replace(around, calls=calls, others=member.others)
+    opened_, leading, metadata = await stack.enter_async_context(opened_life(surroundings, settings, member.life))
+    member.share(metadata)
+    member.leads = True
+    owner = opened_.context.logs.owner
+    work = LeasedWork(opened_.broker, lambda: member.has_lease(owner.seen_at))
+    port = answering(work, broker, place.listeners, around.clock, place.traffic, opened_.broker.held)
+    server = await stack.enter_async_context(port)
+    follow(server, opened_)
+    over: asyncio.Future[Fenced] = asyncio.get_running_loop().create_future()
+    watching = asyncio.ensure_future(member.watch_on(over.set_result))
+    stack.callback(watching.cancel)
+    facts = {"event": "leads_with_others", "broker": broker.node_id, "life": member.life.life}
+    said = "broker %d leads with %d others, after %.1f s"
+    others = len(member.metadata.lives.by_broker) - 1
+    log.info(said, broker.node_id, others, around.clock.monotonic() - began, extra={"facts": facts})
+    return Led(opened_, server, over, lambda: leading.drain(drain_ms / 1000))
 
 
 def leader_of(member: Member) -> str:

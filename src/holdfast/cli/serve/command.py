@@ -13,20 +13,21 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.serve.end import end, is_call_left, say, tell_stopped
+from holdfast.cli.serve.garbage import freeze_survivors, put_off
 from holdfast.cli.serve.lines import begin_lines
 from holdfast.cli.serve.memory import give_large_buffers_back
 from holdfast.cli.serve.reload import Reload
 from holdfast.errors import Fenced, HoldfastError, Rejected, Unavailable
+from holdfast.native import ADVICE, has_numba, kernels
 
 if TYPE_CHECKING:
     from holdfast import config
@@ -100,6 +101,10 @@ FormatOption = Annotated[
     str | None,
     typer.Option("--log-format", metavar="FORM", help="text or json; short for serve.log_format."),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="Start N brokers on N cores, with ports in a row; under way."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set one setting, such as wal.spares_max=4. May be repeated."),
@@ -114,6 +119,7 @@ def serve(
     store: StoreOption = None,
     wal_place: WalPlaceOption = None,
     cluster: ClusterOption = False,
+    workers: WorkersOption = None,
     take_over: TakeOverOption = False,
     metrics: MetricsOption = None,
     console: ConsoleOption = None,
@@ -131,10 +137,12 @@ def serve(
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
       holdfast serve --store s3://bucket/prefix --wal-place store
       holdfast serve --store s3://bucket/prefix --cluster --set node.id=1
+      holdfast serve --data /var/lib/holdfast --workers 4
       holdfast serve --metrics 127.0.0.1:9095 --console 127.0.0.1:9096
       holdfast serve --config server.properties
       holdfast serve --config holdfast.toml --log-level debug --log-format json
     """
+    put_off()
     from holdfast import config
     from holdfast.io.turns import short_turns_loop
 
@@ -151,6 +159,10 @@ def serve(
 
     settings = load()
     begin_lines(settings.serve.log_level, settings.serve.log_format)
+    if workers is not None:
+        from holdfast.cli.serve.workers import serve_with
+
+        raise typer.Exit(serve_with(workers, config_file, given, settings))
     give_large_buffers_back()
     before = set(threading.enumerate())
     try:
@@ -215,13 +227,13 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     from holdfast.broker.running import AllSettings
     from holdfast.cli.serve.certificates import followed
     from holdfast.cli.serve.doors import Door, subscribers_door
-    from holdfast.cli.serve.garbage import freeze_survivors
     from holdfast.cli.serve.start import StartPlace, addresses, started
     from holdfast.cli.serve.unguarded import unguarded
     from holdfast.cli.subscribe.port import SubscribersPlace, subscriptions
     from holdfast.operate.data_lock import held
     from holdfast.operate.repair.finish import finish_interrupted
 
+    freeze_survivors()
     data = Path(settings.serve.data_path)
     listeners = _listeners(settings)
     timings = _timings(settings)
@@ -247,20 +259,29 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             await stack.enter_async_context(console.begun())
             place = place._replace(on_waiting=console.tell_waiting)
         over: asyncio.Future[Fenced] | None = None
+        drain: Callable[[], Awaitable[None]] | None = None
         member: Member | None = None
         if settings.cluster.member:
-            from holdfast.cli.serve.cluster import joined, leader_of, led
+            from holdfast.broker.leading import spread_store
+            from holdfast.cli.serve.cluster import Led, joined, leader_of, led, led_with_others
 
             store, node_id = _impatient_store(settings), settings.broker.node_id
+            are_many = settings.cluster.leaders == "many"
+            if are_many:
+                await spread_store(around, everything)
             joining = joined(around, store, settings.cluster, node_id, place)
             member = await stack.enter_async_context(joining)
-            served.set()
-            if console:
-                console.tell_standing_by(settings.broker.node_id, lambda: leader_of(member))
-            leader = await led(stack, around, everything, place, member, stop)
+            leader: Led | None
+            if are_many:
+                leader = await led_with_others(stack, around, everything, place, member, settings.cluster.drain_ms)
+            else:
+                served.set()
+                if console:
+                    console.tell_standing_by(settings.broker.node_id, lambda: leader_of(member))
+                leader = await led(stack, around, everything, place, member, stop)
             if leader is None:
                 return
-            broker, server, over = leader
+            broker, server, over, drain = leader
         else:
             broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
@@ -283,13 +304,15 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             await stack.enter_async_context(subscriptions(beside, broker.context, around, server))
         elif door.why:
             log.info("%s", door.why)
-        if find_spec("numba") is None:
-            log.info("records are looked at in Python, at a fifth of the speed: pip install 'holdfast[fast]'")
+        if kernels is None and not has_numba():
+            log.info("records are looked at in Python, at a fifth of the speed: %s", ADVICE)
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
         logs = broker.context.logs
         failure = await _stopped(stop, logs, over)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
+        if failure is None and drain is not None:
+            await drain()
         partitions = [each for topic in broker.context.topics.all() for each in topic.logs]
     failure = failure or logs.own_failure
     if failure is not None:

@@ -19,19 +19,23 @@ from holdfast.broker.topics import OpenTopic
 from holdfast.cli.serve.doors import Door
 from holdfast.cli.serve.metrics import version
 from holdfast.cli.serve.timings import Timings
+from holdfast.client.registry import Registry
 from holdfast.cluster.member import SeenLife
 from holdfast.console.before import BeforeBroker
 from holdfast.console.console import Console
 from holdfast.console.files import Files
+from holdfast.console.followers import Followers
 from holdfast.console.history import History
 from holdfast.console.http import listening
 from holdfast.console.lag import Lags
 from holdfast.console.parts import AccessParts, Parts
 from holdfast.console.readers import ReaderSurvey
+from holdfast.console.schemas import Schemas, read_schema_file
 from holdfast.console.settings import ConsoleSettings
 from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.console.visit import VisitorsDoor, Visits
 from holdfast.io.address import Address, bind, is_loopback, parse_address
+from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import decode_request_header, decode_response_header, frame_request
@@ -43,6 +47,7 @@ log = logging.getLogger("holdfast")
 
 Brokers = Callable[[], Sequence[SeenLife]]
 
+_ASKING_THREADS = 4
 _CLIENT = "holdfast-console"  # As quotas and log lines name it.
 
 
@@ -54,6 +59,10 @@ class ConsolePort:
         self._settings = settings
         self._log_settings = logs
         self._timings = timings
+        registry = settings.schema_registry
+        who = settings.schema_registry_user, settings.schema_registry_password
+        self._registry = Registry(registry, *who) if registry else None
+        self._schema_files = {topic: read_schema_file(topic, file) for topic, file in settings.files.items()}
         self._before = BeforeBroker(self._names())
         otherwise = "choose another with --console HOST:PORT (serve.console_listen)"
         self._bound = bind(parse_address(door.listen), otherwise)
@@ -85,7 +94,8 @@ class ConsolePort:
     ) -> AsyncIterator[None]:
         """The pages, for as long as the block lasts."""
         context, listener = opened.context, self._listener
-        parts = self._parts(opened, server, around, data, brokers)
+        asking = ThreadCalls(_ASKING_THREADS, 1)  # Whoever is slow to answer here keeps nobody else waiting.
+        parts = self._parts(opened, server, around, data, brokers, asking)
         gate = ConsoleGate(SideDoor(server, listener) if listener is not None else None, context.gate)
         door = VisitorsDoor(lambda: gate, listener is not None and listener.checks is not None)
         visits = Visits(door, around.clock, around.chance)
@@ -107,6 +117,7 @@ class ConsolePort:
         finally:
             self._before.take_back("The broker is stopping.")
             following.cancel()
+            asking.close()
             with contextlib.suppress(asyncio.CancelledError):
                 await following
 
@@ -114,7 +125,15 @@ class ConsolePort:
         told = [] if self._listener is None else [self._listener.told.host.lower()]
         return frozenset({"localhost", *told, *self._settings.names})
 
-    def _parts(self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path, brokers: Brokers) -> Parts:
+    def _parts(
+        self,
+        opened: Opened,
+        server: Server,
+        around: BrokerEnvironment,
+        data: Path,
+        brokers: Brokers,
+        asking: BlockingCalls,
+    ) -> Parts:
         context, timings = opened.context, self._timings
 
         def topics() -> list[ShownTopic]:
@@ -157,6 +176,7 @@ class ConsolePort:
             ask=ask,
             port=server.counts,
             traffic=timings.traffic,
+            errors=opened.broker.errors,
             held=opened.broker.held.counts,
             throttled={kind.value: counts for kind, counts in context.throttle.counts.items()},
             syncs=timings.syncs,
@@ -169,11 +189,16 @@ class ConsolePort:
             survey=TopicSurvey(topics, around.clock),
             lags=Lags(around.calls),
             readers=ReaderSurvey(context.groups, find_topic, around.clock),
+            schemas=Schemas(self._registry, self._schema_files, asking, around.clock),
+            followers=Followers(
+                self._settings.syncs, context.logs.objects, find_topic, around.calls, asking, around.clock
+            ),
             access=AccessParts(
                 lambda: context.users.value,
                 lambda: context.gate.rules if context.gate.is_on else None,
                 lambda: context.topics.metadata.quotas,
                 lambda: [*context.gate.audit.recent, *server.audit.recent],
+                context.throttle.waiting,
             ),
             brokers=brokers,
             free_size=free_size,
@@ -187,12 +212,14 @@ def _shown(opened: OpenTopic) -> ShownTopic:
 async def _figures(parts: Parts) -> tuple[Mapping[str, float], Mapping[str, float]]:
     """What the history keeps: counters, and figures that go up and down."""
     rows = (await parts.survey.look()).values()
+    parts.lags.note(await parts.readers.look(), parts.clock.now_ms())
     stat, traffic = parts.logs.stat(), parts.traffic
     produced, fetched = traffic.get("Produce"), traffic.get("Fetch")
     counters = {
         "produce_bytes": produced.received_size if produced else 0,
         "fetch_bytes": fetched.sent_size if fetched else 0,
         "requests": sum(each.requests for each in traffic.values()),
+        "errors": sum(parts.errors.values()),
         "records": sum(each.log_end for each in rows if not each.is_internal),
         "rounds": stat.wal.sync_count,
     }

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.cli.terminal.talk import sentence_of, tell
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.errors import HoldfastError
+from holdfast.log.errors import NotOpen
 
 if TYPE_CHECKING:
     from holdfast.log.partition.partition import PartitionLog
@@ -35,9 +36,9 @@ def is_call_left(before: Collection[threading.Thread]) -> bool:
     return False
 
 
-def tell_stopped(partitions: Iterable[PartitionLog | Corrupt]) -> None:
+def tell_stopped(partitions: Iterable[PartitionLog | NotOpen]) -> None:
     """With what the store does not have: it comes back from the write-ahead log, and from nowhere else."""
-    left = [each for each in partitions if not isinstance(each, Corrupt)]
+    left = [each for each in partitions if not isinstance(each, NotOpen)]
     size = sum(each.tail.size for each in left)
     records = sum(each.marks.log_end - each.marks.flushed for each in left)
     facts = {"event": "stopped", "only_in_log_bytes": size, "only_in_log_records": records}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from holdfast.cli.terminal.options import JsonOption
-
-if TYPE_CHECKING:
-    from holdfast.sync.run import Sync
+from holdfast.cli.terminal.stopping import stop_on_signals
 
 FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A cluster: HOST:PORT of a Kafka port.")]
 SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The cluster that A's records go to.")]
@@ -122,17 +119,6 @@ def sync(
 
             show_plan(running, json=as_json)
             return
-        _stop_on_signals(running)
+        stop_on_signals(running.stop)
         show.begin()
         running.run(show, show.every_s)
-
-
-def _stop_on_signals(running: Sync) -> None:
-    """The first one ends it cleanly, a second one at once."""
-
-    def stop(number: int, _frame: Any) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        running.stop()
-
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, stop)

@@ -56,10 +56,17 @@ class SyncMetrics:
         saves = CounterMetricFamily(
             "holdfast_sync_checkpoints", "times that checkpoints were saved", labels=["direction"]
         )
+        saved_at = GaugeMetricFamily(
+            "holdfast_sync_last_checkpoint_timestamp_seconds",
+            "when checkpoints were saved last, since 1970",
+            labels=["direction"],
+        )
         for look in looks:
+            if look.saved_at_ms >= 0:
+                saved_at.add_metric([look.direction], look.saved_at_ms / 1000)
             errors.add_metric([look.direction], look.errors)
             saves.add_metric([look.direction], look.saves)
-        yield from (lag, age, held, errors, saves)
+        yield from (lag, age, held, errors, saves, saved_at)
 
 
 @contextmanager

@@ -54,6 +54,7 @@ class SyncShow:
             "held": look.held,
             "groups": look.groups,
             "checkpoints": look.saves,
+            "last_checkpoint_ms": look.saved_at_ms,
             "errors": look.errors,
             "last_error": look.last_error,
         }

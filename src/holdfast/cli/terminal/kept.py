@@ -5,7 +5,8 @@ Looking changes nothing otherwise, and needs no right to write.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,10 +21,12 @@ ReportOption = Annotated[
 ]
 
 
-def keep_result(objects: Objects, kind: str, said: str, *, is_good: bool) -> None:
+def keep_result(
+    objects: Objects, kind: str, said: str, *, is_good: bool, about: str = "", facts: Mapping[str, Any] | None = None
+) -> None:
     """Who may only read the store is told that it is not kept; the result itself is the same."""
     from holdfast.cluster.reports import leave_report
 
-    why = leave_report(objects, kind, said, is_good=is_good)
+    why = leave_report(objects, kind, said, is_good=is_good, about=about, facts=facts)
     if why is not None:
         tell(f"note: the console will not know of this {kind}: {why}")

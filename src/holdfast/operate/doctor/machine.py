@@ -14,10 +14,11 @@ from pathlib import Path
 
 from holdfast.errors import Rejected
 from holdfast.io.address import bind, parse_address
+from holdfast.native import ADVICE, has_numba, kernels
 from holdfast.operate.doctor.finding import DoctorFinding, advice, missing, ok
 
 PYTHON_MIN = (3, 11)
-WARM = tuple(f"holdfast.{each}.warm" for each in ("record", "segment", "subscribe", "sync"))  # They compile all loops.
+WARM = tuple(f"holdfast.{each}.warm" for each in ("record", "segment", "subscribe", "sync"))  # Those of numba.
 JAVA_MIN = 17  # What Spark 4 asks for.
 FILES_MIN = 1024
 FILES_WELL = 16_384
@@ -60,11 +61,13 @@ def open_files(limit: int | None = None) -> DoctorFinding:
     return advice("open files", f"up to {soft}: so many connections at most", todo)
 
 
-def port(check: str, address: str) -> DoctorFinding:
-    """Whether an address can be listened on."""
+def port(check: str, address: str, *, is_served: bool = False) -> DoctorFinding:
+    """Whether an address can be listened on; where a broker runs already, it may be the one that does."""
     try:
         bound = bind(parse_address(address))
     except Rejected as failure:
+        if is_served:
+            return ok(check, f"{address} is taken: a broker runs on this data directory")
         return missing(check, str(failure), "stop what listens there, or choose another address")
     taken = bound.getsockname()[1]
     bound.close()
@@ -72,11 +75,13 @@ def port(check: str, address: str) -> DoctorFinding:
 
 
 def compiled_code() -> DoctorFinding:
-    """Whether loops were compiled at installation: otherwise whoever needs them first does it, which takes seconds."""
+    """Whether loops are machine code: from C, or from numba, at installation or else when they are first needed."""
     import holdfast
 
-    if importlib.util.find_spec("numba") is None:
-        todo = "for five times the records/s: pip install 'holdfast[fast]'"
+    if kernels is not None:
+        return ok("compiled code", "from C")
+    if not has_numba():
+        todo = f"for five times the records/s: {ADVICE}"
         return advice("compiled code", "none: records are looked at in Python", todo)
     folder = Path(holdfast.__file__).parent
     places = [folder, Path(os.environ.get("NUMBA_CACHE_DIR") or folder)]

@@ -5,6 +5,7 @@ a broker that runs here already waits for it.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import statistics
@@ -39,6 +40,17 @@ def data_directory(path: Path) -> DoctorFinding:
         todo = f"let this user write there (chown, chmod), or choose another one with --data; it is user {os.getuid()}"
         return missing("data directory", f"{there} cannot be written", todo)
     return ok("data directory", str(path) if there == path else f"{path} can be made")
+
+
+def is_served(path: Path) -> bool:
+    """Whether a process holds the data directory now: what it says of itself is looked at, the lock is left alone."""
+    try:
+        os.kill(int(json.loads((path / "LOCK").read_bytes())["pid"]), 0)
+    except PermissionError:
+        return True  # Somebody else's.
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return True
 
 
 def existing(path: Path) -> Path:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from holdfast.native import kernels
 from holdfast.record.columnar.arrow import HEADER, TIMESTAMP, binary_array, headers_array
 from holdfast.record.columnar.columns import Binary, Columns, Headers
 from holdfast.subscribe.merge.merge import MergedRows, Pick
@@ -31,7 +32,7 @@ SCHEMA: Final[Any] = pa.schema(
         "headers": pa.list_(HEADER),
     }
 )
-_FEW: Final = 64  # Live events never wait for machine code to be loaded.
+_FEW: Final = 64 if kernels is None else 0  # Without C live events never wait for numba to be loaded.
 SIZE_MAX: Final = 1 << 30  # Of the keys, values or headers of one record batch: Arrow's ends have 32 bits.
 
 

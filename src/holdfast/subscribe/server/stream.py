@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from holdfast.subscribe.wire.references import to_messages
 from holdfast.subscribe.wire.request import SubscribeRequest
 
 _SMALL_COUNT, _SMALL_SIZE = 4096, 1 << 20  # Rows and bytes that are not worth the way to a thread and back.
+_DESCRIBED_TOPICS = 20
 LET_GO_S = 0.5  # How long a stream that has failed waits for a message that is being sent.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
@@ -60,7 +61,8 @@ class ServerStream:
         self._topics_changed = False
         self._moved: dict[int, Position] = {}  # Where lanes stand that no message has told yet.
         self._sent: dict[int, int] = {}  # The offset that each lane has come to.
-        self._quiet_since = site.clock.monotonic()
+        self._session = session
+        self._began = self._quiet_since = site.clock.monotonic()
         self._marked = self._quiet_since
         self._reading: ReaderContext
 
@@ -69,7 +71,7 @@ class ServerStream:
         catalogue = self._site.catalogue
         catalogue.on_change.append(self._note_change)
         self._site.gate.on_change.append(self._guard.note)
-        self._site.counts.open.add(self.lag_records)
+        self._site.counts.open.add(self)
         try:
             self._crew.start(self._sender.run())
             self._crew.start(self._ended_by(self._guard.watch_rules(self._read_topics, self._note_change)))
@@ -84,11 +86,21 @@ class ServerStream:
         finally:
             catalogue.on_change.remove(self._note_change)
             self._site.gate.on_change.remove(self._guard.note)
-            self._site.counts.open.discard(self.lag_records)
+            self._site.counts.open.discard(self)
             try:
                 await self._crew.stop()
             finally:  # Also when the stream is cancelled once more meanwhile.
                 self._share.close()
+
+    def described(self) -> Mapping[str, Any]:
+        """Whose it is, and of what."""
+        return {
+            "who": str(self._session.principal),
+            "host": self._session.host,
+            "topics": sorted(self._meant)[:_DESCRIBED_TOPICS],
+            "partitions": len(self._lanes),
+            "open_s": round(self._site.clock.monotonic() - self._began, 1),
+        }
 
     def lag_records(self) -> int:
         """Offsets from what was sent to what could be; without those that the client reads from the store."""

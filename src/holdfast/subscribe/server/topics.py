@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from holdfast.cluster.metadata import Topic
-from holdfast.errors import Corrupt
+from holdfast.log.errors import NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.subscribe.errors import BadRequest, NoSuchSource
 from holdfast.subscribe.server.gate import ReaderRights
@@ -25,7 +25,7 @@ class SubscribedTopic(Protocol):
     def topic(self) -> Topic: ...
 
     @property
-    def logs(self) -> tuple[PartitionLog | Corrupt, ...]: ...
+    def logs(self) -> tuple[PartitionLog | NotOpen, ...]: ...
 
 
 class Catalogue(Protocol):
@@ -99,6 +99,6 @@ def _partitions(opened: SubscribedTopic, source: Source) -> Iterator[SourceParti
                 continue
             raise NoSuchSource(f"{topic.name}-{number}")
         found = opened.logs[number]
-        if isinstance(found, Corrupt):
+        if isinstance(found, NotOpen):
             raise found
         yield SourcePartition(topic.name, topic.topic_id, number, found)

@@ -1,4 +1,4 @@
-"""The loops over origin marks, as machine code: find them, read them, write them. Imported only when needed.
+"""The loops over origin marks, as machine code: find them, read them, write them.
 
 What one loop calls stands in the same file: numba's cache on disk notices only changes of a loop's own file.
 """

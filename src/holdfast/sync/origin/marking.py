@@ -30,7 +30,7 @@ class OriginMarks:
     @classmethod
     def of(cls, columns: Columns) -> OriginMarks:
         """Look for them."""
-        from holdfast.sync.origin import mark_loops as loops  # Here, because numba takes half a second to import.
+        from holdfast.sync.origin import mark_loops as loops  # Here: without C it loads numba.
 
         assert columns.headers is not None
         found = np.empty(len(columns), np.int64)

@@ -1,12 +1,12 @@
 """Checkpoints: how far a direction has come with each partition, in a compacted topic of the target.
 
 key   {"from": cluster id, "topic": name, "topic_id": …, "partition": …}
-value {"position": …, "target_id": …, "target_offset": …, "echoed": …, "seen": …, "copy": …, "saved_at_ms": …}
+value {"position": …, "target_id": …, "target_offset": …, "echoed": …, "seen": …, "copy": …, "lag": …, "saved_at_ms": …}
 
 All records of the source below `position` are applied; whatever is applied later lies in the target at `target_offset`
 or behind it. That pair is true for ever, so an old checkpoint costs time, and never a record. By `seen` and `copy` a
-later start finds out whether both sides are what they were. The configs that a topic has at the source are in a record
-of their own, under its partition -1.
+later start finds out whether both sides are what they were; `lag` is for people. The configs that a topic has at the
+source are in a record of their own, under its partition -1.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from uuid import UUID
 
 from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.client.errors import Refused
+from holdfast.cluster.sync_points import CHECKPOINTS
 from holdfast.protocol.codes import Code
 from holdfast.record.batch import split
 from holdfast.record.build import build
@@ -25,7 +26,7 @@ from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.record.records import Record, read_records
 from holdfast.sync.carry.committed import end_of
 from holdfast.sync.origin.proof import NO_COPY, NOTHING_SEEN, Copy, Seen
-from holdfast.sync.state.fence import CHECKPOINT_PARTITION, CHECKPOINTS, FencedWriter
+from holdfast.sync.state.fence import CHECKPOINT_PARTITION, FencedWriter
 from holdfast.types import ClusterPartition
 
 OF_TOPIC = -1  # In the place of a partition: what is said of its topic.
@@ -50,6 +51,7 @@ class Saved:
     point: SyncPoint
     target_id: UUID
     configs: Mapping[str, str] | None = None  # Of the topic, in the record of its partition -1.
+    lag: int = 0  # Offsets of the source that were left.
 
 
 def make_topic(target: Client) -> None:
@@ -122,7 +124,7 @@ def _record(home: ClusterPartition, saved: Saved, topic: str, now_ms: int) -> Re
     point = saved.point
     value: dict[str, object] = {"position": point.position, "target_id": str(saved.target_id)}
     value |= {"target_offset": point.target_offset, "echoed": point.echoed}
-    value |= {"seen": point.seen, "copy": point.copy, "saved_at_ms": now_ms}
+    value |= {"seen": point.seen, "copy": point.copy, "lag": saved.lag, "saved_at_ms": now_ms}
     if saved.configs is not None:
         value["configs"] = dict(saved.configs)
     return Record(json.dumps(key, sort_keys=True).encode(), json.dumps(value).encode(), now_ms)

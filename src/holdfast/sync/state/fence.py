@@ -18,12 +18,12 @@ from uuid import UUID
 
 from holdfast.client import Client, ProducerIdentity
 from holdfast.client.errors import ProducerFenced, Refused, TooOld
+from holdfast.cluster.sync_points import CHECKPOINTS
 from holdfast.protocol.codes import Code
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.sync.errors import NotFenced
 from holdfast.types import TopicPartition
 
-CHECKPOINTS = "__holdfast_sync"  # The topic of the target that holds checkpoints.
 CHECKPOINT_PARTITION = TopicPartition(CHECKPOINTS, 0)
 
 # Behind the last epoch comes another producer id, whose markers would not shut out who writes with the old one. So

@@ -28,6 +28,7 @@ class Saver:
         self._saved: dict[ClusterPartition, SyncPoint] = {}  # What this process has saved.
         self._configs: dict[UUID, dict[str, str]] = {}
         self.saves = 0
+        self.saved_at_ms = -1
 
     def is_due(self) -> bool:
         return self._clock.monotonic() >= self._due
@@ -45,9 +46,10 @@ class Saver:
         if seen is not None:
             self._save_configs(lanes, target, seen)
         self.saves += 1
+        self.saved_at_ms = self._clock.now_ms()
 
     def _save(self, lanes: Sequence[CopyLane], target: Client) -> None:
-        points = {each.home: Saved(each.point, each.target_id) for each in lanes}
+        points = {each.home: Saved(each.point, each.target_id, lag=each.lag) for each in lanes}
         self._write(points, lanes[0], target)
         self._saved |= {home: saved.point for home, saved in points.items()}
 
