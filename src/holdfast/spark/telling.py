@@ -2,7 +2,8 @@
 
 Spark makes one text of whatever fails in Python: the traceback, and the sentence at its end. It leaves the traceback
 out where it is told so by an environment variable, which is set here for errors that are written for people, and taken
-back at the next call: these have their traceback as a note.
+back at the next call: these have their traceback as a note. A worker ends with the error that it told, so nobody else's
+errors lose theirs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _OURS = "holdfast"  # The value by which we know that it was us.
 
 @contextmanager
 def sentence_first() -> Iterator[None]:
-    """For whatever Spark calls on the driver."""
+    """For whatever Spark calls, on the driver and on executors."""
     if os.environ.get(_HIDE) == _OURS:
         del os.environ[_HIDE]
     try:

@@ -78,15 +78,16 @@ class BatchWriter(DataSourceArrowWriter):
         self._options = options
         self._job = job
 
+    @sentence_first()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:  # type: ignore[override]
         return SinkMessage(self._job, "", "", _stage(self._options, self._job, iterator))
 
+    @sentence_first()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         job_id = self._options.job_id
         key = None if job_id is None else BatchKey(f"job {job_id}", self._job.name, 0)
         memory = None if key is None else BatchMemory(self._job.sink, key)
-        with sentence_first():
-            _commit(self._options, self._job, _staged(messages), memory)
+        _commit(self._options, self._job, _staged(messages), memory)
         _tidy(self._options, self._job, thorough=True)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002
@@ -99,11 +100,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
 
+    @sentence_first()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:  # type: ignore[override]
         query, run, batch = (_property(name) for name in (_QUERY, _RUN, _BATCH))
         job = Job(self._options.sink_id or query, f"{run} {batch}")
         return SinkMessage(job, query, run, _stage(self._options, job, iterator))
 
+    @sentence_first()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         first = _first(messages)
         if first is None:

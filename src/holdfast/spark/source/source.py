@@ -138,5 +138,6 @@ def rows_of(part: InputPartition, schema: StructType, options: ReadOptions) -> I
         batches = read(part.task, names, part.store, **keep_going)
     else:
         batches = read_tail(part.task, names, part.store, **keep_going)
-    for batch in batches:
-        yield pa.RecordBatch.from_arrays(batch.columns, schema=target)
+    with sentence_first():
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=target)

@@ -28,6 +28,7 @@ from holdfast.spark.source.progress import Progress, Reached, from_json, to_json
 from holdfast.spark.source.ranges import resolve
 from holdfast.spark.source.source import parts, rows_of
 from holdfast.spark.source.view import View
+from holdfast.spark.telling import sentence_first
 from holdfast.types import TopicPartition
 
 
@@ -43,6 +44,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_looks": Looks(self._options)}  # Open connections do not travel.
 
+    @sentence_first()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         view = self._looks.anew()
         starts = resolve(view, self._options.starting, self._options, SystemClock())
@@ -50,6 +52,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         checked = {where: continuity.first(where, offset) for where, offset in starts.items()}
         return to_json({where: _reached(view, where, offset) for where, offset in checked.items()})
 
+    @sentence_first()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         view = self._looks.for_trigger()
         begun = from_json(start)
@@ -68,10 +71,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         return None if self._looks.view is None else to_json(self._ends(self._looks.view, {}))
 
+    @sentence_first()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         view = self._looks.anew()
         self._target = {where: _reached(view, where, marks.end) for where, marks in view.marks.items()}
 
+    @sentence_first()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The tasks of a micro-batch. After a restart it is planned again, by another process."""
         begun, ended = from_json(start), from_json(end)
