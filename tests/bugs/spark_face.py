@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 FRAMES = "tests/catalog/test_frames.py"
 CONNECT = "tests/spark/test_connect.py"
+TRAVEL = "tests/spark/test_travel.py"
 SINGLE = "    @sentence_first()\n"
 WRITE = "    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:  # type: ignore[override]\n"
 
@@ -49,5 +50,26 @@ BUGS = [
         "errors: that of a row begins with its traceback",
         (Edit("spark/sink/sink.py", f"{SINGLE}{WRITE}        return", f"{WRITE}        return"),),
         (f"{CONNECT}::test_an_error_of_a_write",),
+    ),
+    Bug(
+        "travel: an executor without Holdfast says nothing of it",
+        (Edit("spark/travel.py", "except ImportError as missing:", "except ZeroDivisionError as missing:"),),
+        (f"{TRAVEL}::test_an_executor_without_holdfast_says_so",),
+    ),
+    Bug(
+        "travel: what is sent has lost its state",
+        (Edit("spark/travel.py", "        made.__dict__.update(state)\n", "        pass\n"),),
+        (f"{TRAVEL}::test_a_reader_comes_back_as_it_was",),
+    ),
+    Bug(
+        "pack: that by which PySpark finds Holdfast is left out",
+        (
+            Edit(
+                "spark/session/ship.py",
+                "for folder in (package, package.parent / FINDER):",
+                "for folder in (package,):",
+            ),
+        ),
+        (f"{TRAVEL}::test_a_zip_for_who_has_the_packages",),
     ),
 ]

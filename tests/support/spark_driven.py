@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from pyspark import cloudpickle
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from holdfast.spark.source.options import parse
@@ -48,7 +49,7 @@ class Driven:
         """One micro-batch, planned on the driver and read by copies of the reader."""
         start, end = (json.loads(each) for each in self.offsets[batch : batch + 2])
         parts: list[Any] = pickle.loads(pickle.dumps(reader.partitions(start, end)))
-        executor = pickle.loads(pickle.dumps(reader))
+        executor = pickle.loads(cloudpickle.dumps(reader))
         return [
             (row["topic"], row["offset"]) for part in parts for rows in executor.read(part) for row in rows.to_pylist()
         ]

@@ -99,3 +99,37 @@ class ConnectServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
+
+
+class Standalone:
+    """A cluster of a master and two workers, each a process; their executors are of their process groups."""
+
+    def __init__(self, folder: Path, *, workers: int = 2, cores: int = 1) -> None:
+        self._folder = folder
+        self._cores = cores
+        self.port = free_port()
+        self.master = self._start("master", "master.Master", "--port", str(self.port))
+        self.master.wait_for(self.port)
+        self.workers = [self.start_worker() for _ in range(workers)]
+
+    @property
+    def url(self) -> str:
+        return f"spark://{HERE}:{self.port}"
+
+    def start_worker(self) -> SparkProcess:
+        limits = ["--cores", str(self._cores), "--memory", "1g", "--work-dir", str(self._folder / "work")]
+        return self._start(f"worker-{free_port()}", "worker.Worker", *limits, self.url)
+
+    def _start(self, name: str, what: str, *options: str) -> SparkProcess:
+        command = [str(home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}", "--host", HERE]
+        small = {"SPARK_DAEMON_JAVA_OPTS": _SMALL, "SPARK_DAEMON_MEMORY": "256m"}
+        return SparkProcess(self._folder, name, [*command, "--webui-port", "0", *options], small)
+
+    def __enter__(self) -> Standalone:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for each in (*self.workers, self.master):
+            each.kill()

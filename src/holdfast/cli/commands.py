@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "compact": CommandPlace(_SPARK, "compact", "compact"),
     "merge": CommandPlace(_SPARK, "merge", "merge"),
     "replay": CommandPlace(_SPARK, "replay", "replay"),
+    "spark": CommandPlace(_SPARK, "spark"),
     "backup": CommandPlace(_SAFE, "backup.command", "backup"),
     "restore": CommandPlace(_SAFE, "backup.command", "restore"),
     "repair": CommandPlace(_SAFE, "repair.command", "repair"),

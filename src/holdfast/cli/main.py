@@ -87,6 +87,7 @@ def holdfast(
       holdfast sync a:9092 b:9092              keep two clusters equal
       holdfast archive orders ./lake --path ./data   add what is new to Parquet
       holdfast audit --path ./data             account for every offset
+      holdfast spark pack modules.tar.gz       what executors of Spark need
       holdfast user add alice --data ./data    who may log in, also before the first start
       holdfast acl list                        who may what
       holdfast backup ./data ./copy            copy everything, also while it runs

@@ -27,6 +27,7 @@ from holdfast.spark.sink.options import SinkOptions, read_options
 from holdfast.spark.sink.staging import Job, StagedObject, Stager, Targets
 from holdfast.spark.sink.staging_sweep import sweep_job, sweep_old
 from holdfast.spark.telling import sentence_first
+from holdfast.spark.travel import Travelling
 
 _QUERY = "sql.streaming.queryId"
 _RUN = "spark.jobGroup.id"
@@ -71,7 +72,7 @@ def _checked(given: Mapping[str, str], schema: Any, *, overwrite: bool) -> SinkO
     return options
 
 
-class BatchWriter(DataSourceArrowWriter):
+class BatchWriter(Travelling, DataSourceArrowWriter):
     """One job: all of it becomes visible at once, or nothing."""
 
     def __init__(self, options: SinkOptions, job: Job) -> None:
@@ -94,7 +95,7 @@ class BatchWriter(DataSourceArrowWriter):
         _tidy(self._options, self._job, thorough=True)
 
 
-class StreamWriter(DataSourceStreamArrowWriter):
+class StreamWriter(Travelling, DataSourceStreamArrowWriter):
     """The batches of a query: each becomes visible at once, and once."""
 
     def __init__(self, options: SinkOptions) -> None:

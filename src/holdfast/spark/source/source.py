@@ -22,6 +22,7 @@ from holdfast.spark.source.schema import check_schema, full_schema
 from holdfast.spark.source.tail import TailTask, read_tail
 from holdfast.spark.source.view import View, whole_view
 from holdfast.spark.telling import sentence_first
+from holdfast.spark.travel import Travelling
 from holdfast.types import OffsetRange, TopicPartition
 
 
@@ -70,7 +71,7 @@ class HoldfastSource(DataSource):
             return stream_writer(dict(self.options), schema, overwrite=overwrite)
 
 
-class BatchReader(DataSourceReader):
+class BatchReader(Travelling, DataSourceReader):
     """One batch read: planned on the driver, carried out by executors."""
 
     def __init__(self, options: ReadOptions, schema: StructType) -> None:

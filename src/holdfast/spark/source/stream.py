@@ -29,10 +29,11 @@ from holdfast.spark.source.ranges import resolve
 from holdfast.spark.source.source import parts, rows_of
 from holdfast.spark.source.view import View
 from holdfast.spark.telling import sentence_first
+from holdfast.spark.travel import Travelling
 from holdfast.types import TopicPartition
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(Travelling, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """One stream. It lives on the driver; executors get copies of it that only read."""
 
     def __init__(self, options: ReadOptions, schema: StructType) -> None:
