@@ -66,8 +66,8 @@ BUGS = [
         (
             Edit(
                 "spark/session/ship.py",
-                "for folder in (package, package.parent / FINDER):",
-                "for folder in (package,):",
+                "for module in (holdfast, importlib.import_module(FINDER))",
+                "for module in [holdfast]",
             ),
         ),
         (f"{TRAVEL}::test_a_zip_for_who_has_the_packages",),
