@@ -81,6 +81,29 @@ class Producing(Process):
         self.append(number, sizes[2:])
         self.write()
 
+    @rule(number=slots, sizes=st.lists(sizes, min_size=1, max_size=5), producers=st.sets(st.integers(1, 3)))
+    def append_together(self, number: int, sizes: list[int], producers: set[int]) -> None:
+        """Batches without a producer, and those of several, as one entry."""
+        slot = self.slots[number]
+        assert slot.partition is not None
+        if not slot.partition.ground.journal.takes_many:
+            return
+        made = [batch(*self._new_values(size), timestamp=NOW) for size in sizes]
+        for producer in sorted(producers):
+            mine = [each for each in slot.history if each.producer == producer and each.marker == ""]
+            epoch, sequence = (mine[-1].epoch, mine[-1].last_sequence + 1) if mine else (0, 0)
+            values = self._new_values(30)
+            if plain.verdict(slot.history, producer, epoch, sequence, len(values)) == "append":
+                made.append(from_producer(sequence, *values, number=producer, epoch=epoch))
+        batches = [each for data in made for each in slot.partition.check_batches(data)]
+        base, end = slot.partition.append_many(batches)
+        for header, checked in batches:
+            self._note(slot, base, checked)
+            base += header.record_count
+        assert (base, self.loop is not None) == (end, True)
+        ack = self.loop.create_task(slot.partition.acknowledged(end))  # type: ignore[union-attr]
+        self.acks.append((slot, end, ack))
+
     def _new_values(self, size: int) -> list[bytes]:
         self.values += 1
         return [b"%d." % self.values + bytes(size), b"%d" % self.values][: 1 + self.values % 2]

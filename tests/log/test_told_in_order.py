@@ -22,7 +22,7 @@ async def test_who_hears_of_an_entry_has_heard_of_all_before_it() -> None:
     listeners = {who: partial(note, who) for who in "ab"}
     for number, who in enumerate("aabba"):
         logs._ground.journal.append(
-            entry.encode_prefix(entry.DELETE_RECORDS, HOME), entry.encode_offset(0), listeners[who], number
+            entry.encode_prefix(entry.DELETE_RECORDS, HOME), (entry.encode_offset(0),), listeners[who], number
         )
     await turns()
     assert told == [("a", 1), ("b", 3), ("a", 4)]

@@ -208,7 +208,7 @@ async def test_a_log_that_lost_a_partition_and_has_it_again_still_opens() -> Non
     journal = logs._ground.journal
     later = batch(b"later")
     stamp(memoryview(later), Offset(5), Epoch(9))
-    journal.append(entry.encode_prefix(entry.BATCHES, HOME), later, lambda _: None, 6)
+    journal.append(entry.encode_prefix(entry.BATCHES, HOME), (later,), lambda _: None, 6)
     await turns()
     logs = await house.reopen()
     with pytest.raises(Quarantined) as caught:

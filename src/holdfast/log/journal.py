@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -31,6 +31,9 @@ class EntryLog(Protocol):
     """Where entries are durable: `wal.Wal` on a disk, `log.rounds.log.RoundsLog` in the store."""
 
     on_stop: Callable[[Exception], None]  # Called, in any thread, when it has stopped by itself.
+
+    @property
+    def takes_many(self) -> bool: ...  # Whether one entry may hold several batches.
 
     @property
     def state(self) -> WalState: ...
@@ -83,6 +86,7 @@ class Journal:
         self._next_index = wal.state.next_index
         self._waiting: deque[tuple[int, Callable[[int], None], int]] = deque()  # (index, whom to tell, what)
         self._flush_due = False
+        self._gathering: list[Callable[[], None]] = []  # Who appends something before the next flush.
         self._failure: Exception | None = None
         self._saving = threading.Lock()
         self.incarnation = incarnation  # Of this process.
@@ -106,6 +110,11 @@ class Journal:
     @property
     def next_index(self) -> int:
         return self._next_index
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether one entry may hold several batches."""
+        return self._wal.takes_many
 
     @property
     def queued_size(self) -> int:
@@ -151,7 +160,7 @@ class Journal:
                 self._wal, replace(self.kept, quarantined={**self.kept.quarantined, home: quarantined})
             )
 
-    def append(self, prefix: bytes, content: Buffer, on_durable: Callable[[int], None], number: int) -> int:
+    def append(self, prefix: bytes, content: Sequence[Buffer], on_durable: Callable[[int], None], number: int) -> int:
         """Queue an entry; `on_durable(number)` is called in the loop once it is durable. The entry's index.
 
         The prefix says what it is: see `entry.encode_prefix`.
@@ -163,19 +172,34 @@ class Journal:
             raise self._failure
         index = self._next_index
         try:
-            self._wal.append_one(_new_id((self.kept.identity.generation, index)), (prefix, content))
+            self._wal.append_one(_new_id((self.kept.identity.generation, index)), (prefix, *content))
         except (WalFailed, Fenced) as failure:  # It has stopped, and the loop has not heard of it yet.
             self._done(index, failure)
             assert self._failure is not None
             raise self._failure from failure
         self._next_index = index + 1
         self._waiting.append((index, on_durable, number))
+        self._flush_soon()
+        return index
+
+    def before_flush(self, gather: Callable[[], None]) -> None:
+        """Call once, in this turn of the loop or the next, before anything more is flushed: it may append."""
+        self._gathering.append(gather)
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
         if not self._flush_due:
             self._flush_due = True
             self._loop.call_soon(self._flush)
-        return index
 
     def _flush(self) -> None:
+        gathering, self._gathering = self._gathering, []
+        for gather in gathering:
+            try:
+                gather()
+            except Exception as mistake:  # It must not keep the others from their flush.
+                told = {"message": "who gathers entries for a flush has failed", "exception": mistake}
+                self._loop.call_exception_handler(told)
         self._flush_due = False
         if self._failure is not None:
             return

@@ -457,6 +457,10 @@ class Logs:
         """Objects that no manifest needs any more, and that wait until they are old enough to be deleted."""
         return self._upkeep.garbage
 
+    def before_flush(self, gather: Callable[[], None]) -> None:
+        """Call once before anything more of the write-ahead log is flushed: it may append."""
+        self._ground.journal.before_flush(gather)
+
     @property
     def has_room(self) -> bool:
         """Whether producers may go on without waiting."""

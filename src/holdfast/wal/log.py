@@ -44,6 +44,8 @@ _USER_DATA_SHARE = 4  # A chunk may be so many times as large as the user data.
 class Wal:
     """A write-ahead log in one directory. Use `Wal.open`. Safe to use from several threads."""
 
+    takes_many = True  # What an entry holds is its user's affair.
+
     def __init__(
         self,
         directory: Directory,

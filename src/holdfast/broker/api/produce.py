@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from holdfast.broker.api.produce_together import Together
 from holdfast.broker.codes import code_of
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
@@ -53,6 +54,10 @@ _VALIDATED_MAX = 2  # Batches that are looked at in threads at the same time: ea
 _new_produced = partial(tuple.__new__, Produced)
 
 
+def _tell_nobody(_answer: Sequence[Buffer]) -> None:
+    """Nothing is appended, so nothing is answered."""
+
+
 class ProduceRefused(Rejected):
     """A producer that wants no answers has sent something wrong: all it can be told is that the connection closes."""
 
@@ -76,6 +81,7 @@ class Produce:
         self._heavy = heavy
         self.gate = gate
         self._validator = Validator()
+        self._together = Together(logs, self._find, self._refuse, self._alone)
         self.errors: ErrorCounts = Counter()
         self._looking = asyncio.Semaphore(_VALIDATED_MAX)
 
@@ -87,6 +93,9 @@ class Produce:
         if not self.logs.has_room and not self.logs.is_disk_low:
             return False
         header, one = request.header, request.one
+        if one is not None and self._together.join(request, done, is_gated=self.gate.is_on):
+            return True
+        self._together.run()  # They came first.
         if one is not None:
             return _Answering(self, request, one[1], done).start_one(self._validator)
         message = decode_request(header.api_version, request.frame[header.body :])
@@ -106,6 +115,7 @@ class Produce:
             if not answer.done():
                 answer.set_result(buffers)
 
+        self._together.run()
         if not self.logs.is_disk_low:
             await self.logs.room()
         message = decode_request(request.version, request.body)
@@ -113,6 +123,22 @@ class Produce:
         if request.appended is not None:
             request.appended()
         return await answer
+
+    # For those that come together
+
+    def _find(self, request: Request) -> PartitionLog:
+        assert request.one is not None
+        message = request.one[1]
+        topic = message.topics[0]
+        return _Answering(self, request, message, _tell_nobody)._find(topic, topic.partitions[0].partition)
+
+    def _alone(self, request: Request, done: Done) -> None:
+        assert request.one is not None
+        _Answering(self, request, request.one[1], done).start_one(self._validator)
+
+    def _refuse(self, request: Request, done: Done, failure: BaseException) -> None:
+        assert request.one is not None
+        _Answering(self, request, request.one[1], done).refuse_one(failure)
 
     async def _check_slowly(self, partition: PartitionLog, records: memoryview) -> list[_Looked]:
         async with self._looking:
@@ -227,8 +253,14 @@ class _Answering:
 
     def _durable_one(self, failure: Exception | None) -> None:
         if failure is not None:
-            topic = self._message.topics[0]
-            self._results = [[self._failed(topic, topic.partitions[0].partition, failure)]]
+            self.refuse_one(failure)
+        else:
+            self._finish_one()
+
+    def refuse_one(self, failure: BaseException) -> None:
+        """Answer a request for one partition with an error."""
+        topic = self._message.topics[0]
+        self._results = [[self._failed(topic, topic.partitions[0].partition, failure)]]
         self._finish_one()
 
     def check(self, validator: Validator, clock: Clock) -> bool:

@@ -301,7 +301,8 @@ class Connection(asyncio.BufferedProtocol):
     def send_ready(self) -> None:
         """Send what was answered, and go on."""
         self._send()
-        self._resume()
+        if self._waiting or self._is_lost or not self._reading or self.untaken:
+            self._resume()  # Nothing waits for most, and nothing else has changed for them.
 
     def _send(self) -> None:
         if self._transport is None or self._server.holds_back(self):
@@ -339,7 +340,8 @@ class Connection(asyncio.BufferedProtocol):
     def update_reading(self) -> None:
         """Read, or do not, as the limits say."""
         room = (
-            self._takes_answers
+            self._out is not None
+            and self._out.size <= _UNTAKEN_SIZE
             and self._holding is None
             and not self._server.is_ending
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX

@@ -100,7 +100,7 @@ class Deletions:
             self._ready.append(topic_id)
             self._start_some()
 
-        self._ground.journal.append(entry.encode_prefix(entry.DELETE_TOPIC, PartitionId(topic_id, 0)), b"", go_on, 1)
+        self._ground.journal.append(entry.encode_prefix(entry.DELETE_TOPIC, PartitionId(topic_id, 0)), (b"",), go_on, 1)
         self._under_way[topic_id] = deletion
 
     async def marked(self, topic_id: UUID) -> None:

@@ -188,7 +188,7 @@ class ManifestCommitter:
             return
         ground, home = self._partition.ground, self._partition.home
         prefix = entry.encode_prefix(entry.DELETE_RECORDS, home)
-        ground.journal.append(prefix, entry.encode_offset(below), lambda _: None, 0)
+        ground.journal.append(prefix, (entry.encode_offset(below),), lambda _: None, 0)
         await ground.calls.local(ground.journal.sync)
         self._told_deleted = below
 

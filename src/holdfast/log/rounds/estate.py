@@ -29,6 +29,7 @@ class EstateLog:
         last = LogId(0, len(self._entries) - 1) if self._entries else None
         return WalState(last=last, purged=None, user_data=self._user_data)
 
+    takes_many = False
     queued_size = 0
     chunk_size_max = 1 << 20
 

@@ -76,6 +76,8 @@ class RoundsLog:
     Its round 0 is there already, and says what is `kept`.
     """
 
+    takes_many = False  # An entry is one batch: whoever reads a round tells entries apart by that.
+
     def __init__(
         self,
         series: Series,
