@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -330,6 +332,25 @@ def fetched(wire: Wire, topic: str, **more: Any) -> tuple[int, int, int]:
     answer = wire.ask(Key.FETCH, 11, **{**fetch_fields(topic, more.pop("offset", 0)), **more})
     rows = [each for topic in answer.responses for each in topic.partitions]
     return answer.session_id, (rows[0].error_code if rows else -1), (len(rows[0].records or b"") if rows else -1)
+
+
+def test_requests_that_come_together_have_the_rights_of_their_own_senders(place: Guarded) -> None:
+    """X7: a broker that stood still reads both in one turn; who comes first lends the other nothing."""
+    writer, reader = place.user(), place.user()
+    with Wire(place.plain) as root, place.wire(writer) as first, place.wire(reader) as second:
+        create_topic(root, "together")
+        place.allow(writer, rights.WRITE_TOPIC, name="together")
+        for _ in range(5):
+            os.kill(place.process.pid, signal.SIGSTOP)
+            try:
+                sent = [
+                    (each, each.send(Key.PRODUCE, 9, **produce_fields("together", batch(b"x"))))
+                    for each in (first, second)
+                ]
+            finally:
+                os.kill(place.process.pid, signal.SIGCONT)
+            answers = [wire.answer(Key.PRODUCE, 9, number) for wire, number in sent]
+            assert [each.responses[0].partition_responses[0].error_code for each in answers] == [0, 29]
 
 
 def test_a_rule_counts_at_once_on_connections_that_are_open(place: Guarded) -> None:
