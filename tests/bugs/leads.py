@@ -136,7 +136,7 @@ BUGS = [
     Bug(
         "a partition that is being handed over is opened again",
         (
-            Edit(_SHARED, "if lead.life != self._life or home in self._moving:", "if lead.life != self._life:"),
+            Edit(_SHARED, "if lead.life != self.life or home in self._moving:", "if lead.life != self.life:"),
             Edit(_SHARED, "is_due = is_ours and home not in self._moving", "is_due = is_ours"),
         ),
         (f"{LEADERS}::test_a_partition_whose_giving_has_no_answer_is_served_by_nobody",),

@@ -166,6 +166,9 @@ class LifeOfBroker:
 class LeadersWorld:
     """One seed."""
 
+    life_class = LifeOfBroker
+    work = {"append": 50.0, "flush": 12.0, "follow": 14.0, "hand_over": 6.0, "care": 8.0, "end_another": 1.5}  # noqa: RUF012
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.counts: Counter[str] = Counter()
@@ -218,7 +221,7 @@ class LeadersWorld:
 
     async def come(self) -> None:
         try:
-            life = LifeOfBroker(self, self.random.randrange(BROKERS_MAX))
+            life = self.life_class(self, self.random.randrange(BROKERS_MAX))
             await life.begin()
         except (Unavailable, Fenced, LifeOver):
             self.counts["came in vain"] += 1
@@ -241,8 +244,7 @@ class LeadersWorld:
         elif drawn < 0.05:
             self.random.choice(self.lives).wire.arrive()
         else:
-            names = ("append", "flush", "follow", "hand_over", "care", "end_another")
-            (name,) = self.random.choices(names, (50, 12, 14, 6, 8, 1.5))
+            (name,) = self.random.choices(list(self.work), list(self.work.values()))
             life.do(name)
         for _ in range(self.random.choice((0, 1, 3, 10))):
             await asyncio.sleep(0)

@@ -44,10 +44,12 @@ def leaders(cluster: Cluster, number: int, topic: str = TOPIC) -> list[int]:
     return [found[each].leader for each in sorted(found)]
 
 
-def until_led_by(cluster: Cluster, number: int, wanted: set[int], seconds: float = 30.0) -> None:
+def until_led_by(
+    cluster: Cluster, number: int, wanted: set[int], seconds: float = 30.0, topic: str = TOPIC
+) -> None:
     deadline = time.monotonic() + seconds
-    while set(leaders(cluster, number)) != wanted:
-        assert time.monotonic() < deadline, f"led by {leaders(cluster, number)}, not by {wanted}"
+    while set(leaders(cluster, number, topic)) != wanted:
+        assert time.monotonic() < deadline, f"led by {leaders(cluster, number, topic)}, not by {wanted}"
         time.sleep(0.1)
 
 

@@ -20,6 +20,7 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.peers.door import PeerSession
 from holdfast.broker.table import HANDLERS, MessageHandler, Raw, Whole
 from holdfast.measure import ErrorCounts
 from holdfast.protocol.api import APIS, Key, find
@@ -51,7 +52,13 @@ class Broker:
         self._gate = context.gate
         self._throttle = context.throttle
         self._produce = Produce(
-            context.topics, context.logs, context.transactions, context.clock, context.heavy, context.gate
+            context.topics,
+            context.logs,
+            context.transactions,
+            context.clock,
+            context.heavy,
+            context.gate,
+            context.permits,
         )
         answers = Budget(settings.queued_max_response_bytes)
         self._fetch = Fetch(
@@ -105,7 +112,7 @@ class Broker:
                 raise
             # The client cannot know our versions yet: it is told in the one version that everybody understands.
             version, body = 0, api_versions.own_versions_only()
-        if self._throttle.is_on:
+        if self._throttle.is_on and not isinstance(request.session, PeerSession):
             body = self._throttle.answered(request, body)
         return frame_response(header.api_key, version, header.correlation_id, body)
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.users import Users
 from holdfast.broker.markers import Markers
+from holdfast.broker.peers.permits import Permits
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.throttle import Throttle
@@ -51,3 +52,4 @@ class BrokerContext:
     chance: Chance
     heavy: BlockingCalls  # For work that would hold the event loop for too long.
     others: Others = nobody_else  # Brokers of a cluster beside this one.
+    permits: Permits | None = None  # Where coordinators of transactions may be others of them.

@@ -18,7 +18,6 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.settings import ConsumerTimes, GroupSettings, Migration
 from holdfast.coordinator.group.topic_view import KnownTopic
-from holdfast.coordinator.runtime.internal_topic import InternalLogs
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
@@ -28,7 +27,7 @@ from holdfast.errors import Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.log.errors import LedElsewhere, NotOpen
+from holdfast.log.errors import NotOpen
 from holdfast.log.partition.partition import PartitionLog
 
 
@@ -102,11 +101,8 @@ async def open_transactions(
     topics: Topics, settings: BrokerSettings, markers: Markers, producer_ids: ProducerIds, clock: Clock
 ) -> TransactionCoordinator:
     """The internal topic of transactions, and the coordinator that lives on it."""
-    logs: InternalLogs = [LedElsewhere(TRANSACTIONS_TOPIC)]  # In nobody's hands, where many lead.
-    if not topics.is_shared:
-        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
-        count = settings.transaction_state_log_num_partitions
-        logs = (await topics.ensure(TRANSACTIONS_TOPIC, count, configs)).logs
+    configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
+    logs = (await topics.ensure(TRANSACTIONS_TOPIC, settings.transaction_state_log_num_partitions, configs)).logs
     transaction_settings = TransactionSettings(
         timeout_ms_max=settings.transaction_max_timeout_ms,
         id_expiration_ms=settings.transactional_id_expiration_ms,

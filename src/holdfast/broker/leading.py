@@ -1,6 +1,6 @@
 """A broker that leads some partitions of a cluster, put together; and what it does beside answering requests.
 
-follow      the metadata: partitions that are ours are opened, others dropped, and so are groups' coordinators
+follow      the metadata: partitions that are ours are opened, others dropped, and so are coordinators
 care        lives that are over are settled, and their partitions given to those who live
 carry out   wishes: partitions of ours that somebody else should lead are handed over
 balance     the eldest wishes for moves to whoever leads least
@@ -18,9 +18,13 @@ from typing import Any, NamedTuple
 
 from holdfast.broker.coordinators import ProducerIdBlocks
 from holdfast.broker.guard.users import Users
+from holdfast.broker.peers.door import PeerDoor
+from holdfast.broker.peers.link import TcpLink
+from holdfast.broker.peers.peers import Peers
 from holdfast.broker.running import FAILED_CLOSE_MS, AllSettings, BrokerEnvironment, Opened, assemble, opened
+from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.shared_topics import SharedTopics
-from holdfast.broker.topics import OFFSETS_TOPIC
+from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.errors import LifeOver, SpreadAlready, SpreadTooEarly
@@ -29,6 +33,7 @@ from holdfast.cluster.leads import assign, balance, spread, wish
 from holdfast.cluster.lives import BrokerLife, leave
 from holdfast.cluster.member import LifeEnded
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
+from holdfast.cluster.secret import cluster_secret
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
@@ -44,6 +49,7 @@ from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.recovery.begin_rounds import limited
 from holdfast.log.rounds.series import all_series, every_series
 from holdfast.protocol.codes import Code
+from holdfast.security.protocol import SecurityProtocol
 from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
@@ -62,6 +68,7 @@ class OpenedLife(NamedTuple):
     broker: Opened
     leading: Leading
     metadata: MetadataLog  # Whoever looks at it looks for all.
+    door: PeerDoor  # Where other brokers come in.
 
 
 @asynccontextmanager
@@ -118,18 +125,29 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
             life=life.life,
         )
         await topics.open()
+        secret = await calls.run(cluster_secret, objects, around.chance)
         async with AsyncExitStack() as stack:
-            found = await assemble(stack, around, broker, logs, topics, users, producer_ids, heavy)
-            leading = Leading(found, topics, metadata, leadership, life, calls)
+            link = TcpLink(_protocols(broker, life))
+            stack.callback(link.close)
+            peers = Peers(life.life, secret, link)
+            stack.callback(peers.close)
+            found = await assemble(stack, around, broker, logs, topics, users, producer_ids, heavy, peers)
+            leading = Leading(found, topics, metadata, leadership, life, calls, link)
             leading.start()
             try:
-                yield OpenedLife(found, leading, metadata)
+                yield OpenedLife(found, leading, metadata, PeerDoor(found.broker, life.life, secret))
             finally:
                 await leading.stop()
             close_ms = None
     finally:
         heavy.close()
         await logs.close(close_ms)
+
+
+def _protocols(settings: BrokerSettings, life: BrokerLife) -> dict[str, SecurityProtocol]:
+    """How our own listeners are protected, in their order."""
+    known = {each.name: each.protocol for each in settings.parsed_listeners()}
+    return {name: known.get(name, SecurityProtocol.PLAINTEXT) for name in life.listeners}
 
 
 class Leading:
@@ -143,24 +161,30 @@ class Leading:
         leadership: Leadership,
         life: BrokerLife,
         calls: BlockingCalls,
+        link: TcpLink,
     ) -> None:
         self._broker = found.broker
         self._groups = found.context.groups
+        self._transactions = found.context.transactions
+        self._link = link
         self._topics = topics
         self._metadata = metadata
         self._leadership = leadership
         self._life = life
         self._calls = calls
         self._clock = found.context.clock
-        self._moved = asyncio.Event()
+        self._moved = asyncio.Event()  # Partitions have come or gone: groups,
+        self._moved_too = asyncio.Event()  # and transactions, may be others' now.
         self._has_dropped = False  # A topic is gone, and groups may have offsets of it.
         self._tasks: list[asyncio.Future[None]] = []
-        topics.on_moved = self._moved.set
+        topics.on_moved = self._note_moved
         topics.on_dropped = self._note_dropped
 
     def start(self) -> None:
-        work = (self._follow_on, self._follow_groups_on, self._care_on, self._carry_out_on, self._balance_on)
+        follow = self._follow_on, self._follow_groups_on, self._follow_transactions_on
+        work = *follow, self._care_on, self._carry_out_on, self._balance_on
         self._tasks = [asyncio.ensure_future(each()) for each in work]
+        self._note_moved()  # While coordinators were opened, partitions may have come.
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -169,18 +193,25 @@ class Leading:
 
     def _note_dropped(self) -> None:
         self._has_dropped = True
-        self._moved.set()
+        self._note_moved()
 
-    async def _tried(self, what: str, work: Coroutine[Any, Any, Any]) -> None:
-        """Whatever goes wrong is tried again with the next turn."""
+    def _note_moved(self) -> None:
+        self._moved.set()
+        self._moved_too.set()
+
+    async def _tried(self, what: str, work: Coroutine[Any, Any, Any]) -> bool:
+        """Whatever goes wrong is tried again with the next turn; whether nothing did."""
         try:
             await work
         except LifeOver:
-            pass  # Whoever looks after our life hears of it.
+            return True  # Whoever looks after our life hears of it.
         except HoldfastError as failure:
             log.warning("%s: tried again: %s", what, failure)
         except Exception:
             log.exception("%s: tried again", what)
+        else:
+            return True
+        return False
 
     # Following
 
@@ -205,7 +236,19 @@ class Leading:
         while True:
             await self._moved.wait()
             self._moved.clear()
-            await self._tried("groups are followed", self._follow_groups())
+            if not await self._tried("groups are followed", self._follow_groups()):
+                await self._calls.pause(_CARE_S)
+                self._moved.set()
+
+    async def _follow_transactions_on(self) -> None:
+        while True:
+            await self._moved_too.wait()
+            self._moved_too.clear()
+            self._link.keep({each.life for each in self._metadata.metadata.lives.by_broker.values()})
+            logs = self._topics.get(TRANSACTIONS_TOPIC).logs
+            if not await self._tried("transactions are followed", self._transactions.follow(logs)):
+                await self._calls.pause(_CARE_S)
+                self._moved_too.set()
 
     async def _follow_groups(self) -> None:
         if await self._groups.follow(self._topics.get(OFFSETS_TOPIC).logs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from holdfast.broker.topics import OFFSETS_TOPIC, Topics
 from holdfast.cluster.errors import TopicUnknown
@@ -38,6 +39,10 @@ class Markers:
         except (ProducerEpochOld, TransactionMismatch) as failure:
             log.error("%s-%d: a transaction stays open: %s", *partition, failure)
         return ReachedState.ENDED
+
+    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
+        """Where one broker leads everything there is no elsewhere."""
+        raise AssertionError(f"{partitions} cannot be led elsewhere: {marker}")
 
     def append(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
         """Append a marker, whatever is open there."""

@@ -21,9 +21,13 @@ from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.server import ConnectionLimits as ServerLimits
 from holdfast.broker.net.server import Server, Work
 from holdfast.broker.net.traffic import CountedWork
+from holdfast.broker.peers.peers import Peers
+from holdfast.broker.peers.permits import Permits
+from holdfast.broker.peers.shared_markers import SharedMarkers
 from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
+from holdfast.broker.shared_topics import SharedTopics
 from holdfast.broker.throttle import Throttle, Windows
 from holdfast.broker.topics import Topics
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
@@ -199,6 +203,7 @@ async def assemble(
     users: Users,
     producer_ids: ProducerIds,
     heavy: BlockingCalls,
+    peers: Peers | None = None,
 ) -> Opened:
     """Coordinators over open topics, and all that answers requests. The stack closes them, but for the logs."""
     view = GroupTopics(topics, users)
@@ -206,7 +211,10 @@ async def assemble(
     stack.push_async_callback(groups.close)
     shares = await open_shares(topics, view, groups, broker, around.clock)
     stack.push_async_callback(shares.close)
-    markers = Markers(topics, groups)
+    markers, permits = Markers(topics, groups), None
+    if peers is not None and isinstance(topics, SharedTopics):
+        permits = Permits(topics, peers, around.calls)
+        markers = SharedMarkers(topics, groups, peers, permits, around.calls)
     transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
     stack.push_async_callback(transactions.close)
     context = BrokerContext(
@@ -227,6 +235,7 @@ async def assemble(
         around.chance,
         heavy,
         around.others,
+        permits,
     )
     pause = around.calls.pause
     rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []

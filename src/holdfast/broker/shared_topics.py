@@ -16,6 +16,7 @@ from uuid import UUID
 from holdfast.broker.configs.topic import partition_settings
 from holdfast.broker.topics import OpenTopic, Topics
 from holdfast.cluster.errors import LeaderOther, LifeOver, TopicExists, TopicUnknown
+from holdfast.cluster.lives import BrokerLife
 from holdfast.cluster.metadata import Metadata, Step, Topic, delete_topic
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Unavailable
 from holdfast.log.errors import LedElsewhere, NotOpen
@@ -26,7 +27,7 @@ from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 
-ONE_LEADER_ONLY = "transactions and share groups need one leader: there are none with cluster.leaders=many"
+ONE_LEADER_ONLY = "share groups need one leader: there are none with cluster.leaders=many"
 
 _TRIES = 5
 _LOOKS, _LOOK_S = 40, 0.05  # So often it is looked whether a partition has come, and so long between.
@@ -41,7 +42,7 @@ class SharedTopics(Topics):
     def __init__(self, *args: Any, leadership: Leadership, life: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._leadership = leadership
-        self._life = life
+        self.life = life
         self._looking = asyncio.Lock()
         self._looked_at = 0.0
         self._configs_seen = self.metadata.broker_configs
@@ -56,7 +57,7 @@ class SharedTopics(Topics):
         metadata = self.metadata
         lead = metadata.leads.of(home)
         at = next((each.broker for each in metadata.lives.by_broker.values() if each.life == lead.life), -1)
-        if lead.life == self._life:  # It is ours, and not open: until it is, nobody leads it.
+        if lead.life == self.life:  # It is ours, and not open: until it is, nobody leads it.
             at = -1
         return LedElsewhere(home.path, at, lead.epoch)
 
@@ -67,14 +68,21 @@ class SharedTopics(Topics):
                 return self.get(name).partition(number)
             except (LedElsewhere, TopicUnknown):
                 if look == 0:
-                    await self._look_again()
+                    await self.look_again()
                 elif look + 1 == _LOOKS or not self._is_coming(name, number):
                     raise
                 else:
                     await self._calls.pause(_LOOK_S)
         raise AssertionError("unreachable")
 
-    async def _look_again(self) -> None:
+    def leader_of(self, name: str, number: int) -> BrokerLife | None:
+        """The life that leads a partition, if one does."""
+        topic = self.metadata.topics.get(name)
+        lead = None if topic is None else self.metadata.leads.of(PartitionId(topic.topic_id, number))
+        lives = self.metadata.lives.by_broker.values()
+        return next((each for each in lives if lead is not None and each.life == lead.life), None)
+
+    async def look_again(self) -> None:
         """Look at the metadata, unless somebody has just done so: clients who ask for what is not there are many."""
         async with self._looking:
             now = asyncio.get_running_loop().time()
@@ -87,12 +95,12 @@ class SharedTopics(Topics):
         topic = self.metadata.topics.get(name)
         if topic is None or not 0 <= number < topic.partitions:
             return False
-        return self.metadata.leads.of(PartitionId(topic.topic_id, number)).life == self._life
+        return self.metadata.leads.of(PartitionId(topic.topic_id, number)).life == self.life
 
     async def _open_partition(self, topic: Topic, number: int, settings: PartitionSettings) -> PartitionLog | NotOpen:
         home = PartitionId(topic.topic_id, number)
         lead = self.metadata.leads.of(home)
-        if lead.life != self._life or home in self._moving:
+        if lead.life != self.life or home in self._moving:
             return self._led_by(home)
         async with self._opening:
             try:
@@ -140,7 +148,7 @@ class SharedTopics(Topics):
     def _is_other(self, home: PartitionId, found: PartitionLog | NotOpen) -> bool:
         """Whether a partition is not what the metadata says."""
         lead = self.metadata.leads.of(home)
-        is_ours = lead.life == self._life
+        is_ours = lead.life == self.life
         if isinstance(found, Corrupt):
             return not is_ours
         if isinstance(found, PartitionLog):  # Never dropped while it is ours: its tail is here alone.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from holdfast.protocol.api import Key, is_flexible
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.wire import EARLY_END, skip_tags, text
+from holdfast.protocol.wire import EARLY_END, skip_tags, tag, text, varint
 from holdfast.types import Buffer
 
 _FIRST = struct.Struct(">hhih")
@@ -59,21 +59,61 @@ def _decode_request_header(frame: memoryview) -> RequestHeader:
     return RequestHeader(key, version, correlation_id, client_id, position)
 
 
-def frame_response(api_key: int, version: int, correlation_id: int, body: Sequence[Buffer]) -> list[Buffer]:
-    """Put size and header before a message; the message is not copied."""
-    tags = b"\x00" if is_flexible(api_key, version) and api_key != Key.API_VERSIONS else b""
+def header_tag(frame: memoryview, number: int, *, is_request: bool) -> memoryview | None:
+    """A tagged field of the header of a frame without its size, which must be a flexible one."""
+    try:
+        position = 4
+        if is_request:
+            *_, size = _FIRST.unpack_from(frame)
+            position = _FIRST.size + max(size, 0)
+        count, position = varint(frame, position)
+        for _ in range(count):
+            found, size, position = tag(frame, position)
+            if found == number:
+                return frame[position : position + size]
+            position += size
+    except (IndexError, struct.error):
+        raise Malformed(EARLY_END, len(frame), "tags of a header") from None
+    return None
+
+
+def one_tag(number: int, data: bytes) -> bytes:
+    """Tagged fields with one in them."""
+    return b"\x01" + _varint(number) + _varint(len(data)) + data
+
+
+def _varint(value: int) -> bytes:
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)
+
+
+def frame_response(
+    api_key: int, version: int, correlation_id: int, body: Sequence[Buffer], tags: bytes = b"\x00"
+) -> list[Buffer]:
+    """Put size and header before a message; the message is not copied. Only flexible headers have tags."""
+    if not is_flexible(api_key, version) or api_key == Key.API_VERSIONS:
+        tags = b""
     size = 4 + len(tags) + sum(map(len, body))
     return [_SIZE_AND_ID.pack(size, correlation_id) + tags, *body]
 
 
 def frame_request(
-    api_key: int, version: int, correlation_id: int, client_id: str | None, body: Sequence[Buffer]
+    api_key: int,
+    version: int,
+    correlation_id: int,
+    client_id: str | None,
+    body: Sequence[Buffer],
+    tags: bytes = b"\x00",
 ) -> list[Buffer]:
     """The same for a client."""
     name = b"" if client_id is None else client_id.encode()
     head = _FIRST.pack(api_key, version, correlation_id, -1 if client_id is None else len(name)) + name
     if is_flexible(api_key, version):
-        head += b"\x00"
+        head += tags
     return [struct.pack(">i", len(head) + sum(map(len, body))) + head, *body]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Container, Sequence
 
 from holdfast.broker.api.named_topics import check_partition
@@ -9,7 +10,8 @@ from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Slices
+from holdfast.broker.net.slices import PIECE_COUNT, Slices
+from holdfast.broker.peers.door import PeerSession
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
@@ -21,6 +23,7 @@ from holdfast.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
 )
 from holdfast.types import TopicPartition
 
@@ -44,16 +47,36 @@ async def handle(
             codes = dict.fromkeys(named, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         answers = await _topics(topics, codes, pace)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=answers)
-    if not rights.may(CLUSTER_ACTION):  # These versions are for brokers.
+    is_peer = isinstance(request.session, PeerSession)
+    if not is_peer and not rights.may(CLUSTER_ACTION):  # These versions are for brokers.
         return AddPartitionsToTxnResponse(error_code=Code.CLUSTER_AUTHORIZATION_FAILED, results_by_transaction=[])
-    results = []
-    async for each in pace.through(message.transactions):
-        producer = Producer(each.producer_id, each.producer_epoch)
-        act = _verify if each.verify_only else _add
-        codes = await act(context, each.transactional_id, producer, await _partitions(each.topics, pace), version, pace)
-        answers = await _topics(each.topics, codes, pace)
-        results.append(AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=answers))
+    results: list[AddPartitionsToTxnResult] = []
+    for at in range(0, len(message.transactions), PIECE_COUNT):  # Together: each waits until it is durable.
+        some = message.transactions[at : at + PIECE_COUNT]
+        results += await asyncio.gather(*(_admit(context, each, version, pace, is_peer=is_peer) for each in some))
     return AddPartitionsToTxnResponse(error_code=Code.NONE, results_by_transaction=results)
+
+
+async def _admit(
+    context: BrokerContext, asked: AddPartitionsToTxnTransaction, version: int, pace: Slices, *, is_peer: bool
+) -> AddPartitionsToTxnResult:
+    """A leader asks whether it may append: the partitions are there, since they are its own."""
+    producer = Producer(asked.producer_id, asked.producer_epoch)
+    partitions = await _partitions(asked.topics, pace)
+    refused = {} if is_peer else {each: _refusal(context, each, ()) for each in partitions}
+    if any(refused.values()):
+        codes = {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
+        answers = await _topics(asked.topics, codes, pace)
+        return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=answers)
+    code = Code.NONE
+    try:
+        context.logs.check_disk()
+        await context.logs.room()
+        await context.transactions.admit(asked.transactional_id, producer, partitions, implicit=not asked.verify_only)
+    except HoldfastError as failure:
+        code = transaction_code_of(failure, knows_abortable=version >= _ABORTABLE_FROM)
+    answers = await _topics(asked.topics, dict.fromkeys(partitions, code), pace)
+    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=answers)
 
 
 async def _add(
@@ -86,24 +109,6 @@ def _refusal(context: BrokerContext, partition: TopicPartition, hidden: Containe
     if partition.topic == TRANSACTIONS_TOPIC:
         return Code.INVALID_TOPIC_EXCEPTION
     return check_partition(context, *partition)
-
-
-async def _verify(
-    context: BrokerContext,
-    transactional_id: str,
-    producer: Producer,
-    partitions: list[TopicPartition],
-    version: int,
-    pace: Slices,
-) -> dict[TopicPartition, Code]:
-    codes = {}
-    async for partition in pace.through(partitions):
-        try:
-            context.transactions.verify(transactional_id, producer, partition)
-            codes[partition] = Code.NONE
-        except HoldfastError as failure:
-            codes[partition] = transaction_code_of(failure, knows_abortable=version >= _ABORTABLE_FROM)
-    return codes
 
 
 async def _partitions(topics: Sequence[AddPartitionsToTxnTopic], pace: Slices) -> list[TopicPartition]:

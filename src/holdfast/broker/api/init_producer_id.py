@@ -21,8 +21,6 @@ async def handle(context: BrokerContext, message: InitProducerIdRequest, request
         _check_rights(message.transactional_id, request.rights)
     except NotAllowed as failure:
         return InitProducerIdResponse(error_code=transaction_code_of(failure), producer_id=-1, producer_epoch=-1)
-    if message.transactional_id is not None and context.topics.is_shared:
-        return InitProducerIdResponse(error_code=Code.UNSUPPORTED_VERSION, producer_id=-1, producer_epoch=-1)
     expected = Producer(message.producer_id, message.producer_epoch) if request.version >= _EXPECTED_FROM else None
     if expected is not None and (expected.producer_id < 0) != (expected.epoch < 0):
         return InitProducerIdResponse(error_code=Code.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)

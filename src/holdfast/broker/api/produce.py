@@ -20,9 +20,11 @@ from holdfast.broker.guard.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from holdfast.broker.net.one_batch import OneBatch
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.peers.permits import NoPermit, Permit, Permits
 from holdfast.broker.topics import INTERNAL, Topics
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, NotCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
-from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
+from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced, TransactionEnding
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.calls import BlockingCalls
@@ -73,6 +75,7 @@ class Produce:
         clock: Clock,
         heavy: BlockingCalls,
         gate: Gate,
+        permits: Permits | None = None,
     ) -> None:
         self.topics = topics
         self.logs = logs
@@ -80,6 +83,7 @@ class Produce:
         self.clock = clock
         self._heavy = heavy
         self.gate = gate
+        self.permits = permits  # Where coordinators of transactions may be other brokers.
         self._validator = Validator()
         self._together = Together(logs, self._find, self._refuse, self._alone)
         self.errors: ErrorCounts = Counter()
@@ -97,15 +101,25 @@ class Produce:
             return True
         self._together.run()  # They came first.
         if one is not None:
+            if self.is_asked(one[1].transactional_id):
+                return False
             return _Answering(self, request, one[1], done).start_one(self._validator)
         message = decode_request(header.api_version, request.frame[header.body :])
         count = len(message.topics) + len(message.topics[0].partitions) if message.topics else 0
+        if self.is_asked(message.transactional_id):
+            return False  # Its coordinator has to be asked.
         if count > _MANY:
             return False  # Too many to be appended in one go: `handle` lets others go on in between.
         answering = _Answering(self, request, message, done)
         if count == _ONE:
             return answering.start_one(self._validator)
         return answering.check(self._validator, self.clock) and answering.start()
+
+    def is_asked(self, transactional_id: str | None) -> bool:
+        """Whether another broker has to be asked about batches of an id."""
+        if transactional_id is None or self.permits is None:
+            return False
+        return not self.transactions.serves(transactional_id)
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
         """The same, once there is room."""
@@ -119,7 +133,11 @@ class Produce:
         if not self.logs.is_disk_low:
             await self.logs.room()
         message = decode_request(request.version, request.body)
-        await _Answering(self, request, message, done).start_in_slices(Slices(self.clock), self._check_slowly)
+        answering, pace = _Answering(self, request, message, done), Slices(self.clock)
+        if self.is_asked(message.transactional_id):
+            await answering.start_permitted(pace, self._check_slowly)
+        else:
+            await answering.start_in_slices(pace, self._check_slowly)
         if request.appended is not None:
             request.appended()
         return await answer
@@ -204,7 +222,7 @@ Look: TypeAlias = Callable[[PartitionLog, memoryview], Awaitable[list[_Looked]]]
 class _Answering:
     """One produce request, from its appends to its answer."""
 
-    __slots__ = ("_checked", "_done", "_left", "_message", "_produce", "_request", "_results")
+    __slots__ = ("_checked", "_done", "_left", "_message", "_permits", "_produce", "_request", "_results")
 
     def __init__(self, produce: Produce, request: Request, message: ProduceRequest, done: Done) -> None:
         self._produce = produce
@@ -214,6 +232,7 @@ class _Answering:
         self._left = 1  # Partitions that are not acknowledged yet, and the start itself.
         self._results: list[list[Produced]] = []
         self._checked: list[_Sound | HoldfastError] = []  # One for each partition, in their order.
+        self._permits: dict[tuple[PartitionLog, int], Permit] = {}  # By producer id.
 
     def start_one(self, validator: Validator) -> bool:
         """What `check` and `start` do, for a request for one partition, as nearly all are: without their lists."""
@@ -296,6 +315,49 @@ class _Answering:
                 checked = await self._check_slowly(topic, wanted, look)
                 self._append(topic, wanted, checked, results, len(results) - 1)
         self._finish_one()
+
+    async def start_permitted(self, pace: Slices, look: Look) -> None:
+        """The same, once the transaction's coordinator on another broker has been asked about all partitions."""
+        try:
+            async for topic in pace.through(self._message.topics):
+                async for wanted in pace.through(topic.partitions):
+                    self._checked.append(await self._check_slowly(topic, wanted, look))
+            found = [(topic, wanted) for topic in self._message.topics for wanted in topic.partitions]
+            asked = zip(self._checked, found, strict=True)
+            self._checked = await asyncio.gather(*(self._permitted(each, *place) for each, place in asked))
+            self.start()
+        finally:
+            for permit in self._permits.values():
+                permit.release()
+
+    async def _permitted(
+        self, checked: _Sound | HoldfastError, topic: ProduceTopic, wanted: ProducePartition
+    ) -> _Sound | HoldfastError:
+        """What is to be appended, if the coordinator lets it in."""
+        permits, transactional_id = self._produce.permits, self._message.transactional_id
+        if isinstance(checked, HoldfastError):
+            return checked
+        assert permits is not None
+        assert transactional_id is not None
+        partition, version = checked.partition, self._request.version
+        try:
+            for header, _ in checked.batches:
+                producer = Producer(header.producer_id, header.producer_epoch)
+                is_first = header.is_transactional and not partition.producers.is_open(*producer)
+                if is_first and (partition, header.producer_id) not in self._permits:
+                    if version >= _IMPLICIT_FROM:
+                        partition.producers.check_begins(header)
+                    place = TopicPartition(self._name_of(topic), wanted.partition)
+                    implicit = version >= _IMPLICIT_FROM
+                    permit = await permits.ask(transactional_id, producer, place, partition, implicit=implicit)
+                    self._permits[partition, header.producer_id] = permit
+        except HoldfastError as failure:
+            return failure
+        return checked
+
+    def _name_of(self, topic: ProduceTopic) -> str:
+        opened = None if topic.topic_id is None else self._produce.topics.find_raw_id(topic.topic_id)
+        return topic.name or "" if opened is None else opened.topic.name
 
     def _check(self, topic: ProduceTopic, wanted: ProducePartition, look: _Quickly) -> _Sound | HoldfastError:
         try:
@@ -425,18 +487,20 @@ class _Answering:
         if header.is_transactional and not partition.producers.is_open(header.producer_id, header.producer_epoch):
             if self._request.version >= _IMPLICIT_FROM:
                 partition.producers.check_begins(header)
-            self._enlist(topic, index, header)
+            permit = self._permits.get((partition, header.producer_id)) if self._permits else None
+            if permit is None:
+                self._enlist(topic, index, header)
+            else:
+                permit.check(Producer(header.producer_id, header.producer_epoch))
         return partition.append_one(header, batch)
 
     def _enlist(self, topic: ProduceTopic, index: int, header: BatchHeader) -> None:
         """The first batch of a transaction in a partition: the coordinator has to know of it, and to let it in."""
         assert self._message.transactional_id is not None  # Or it would not have been admitted.
-        opened = None if topic.topic_id is None else self._produce.topics.find_raw_id(topic.topic_id)
-        name = topic.name or "" if opened is None else opened.topic.name
         self._produce.transactions.enlist(
             self._message.transactional_id,
             Producer(header.producer_id, header.producer_epoch),
-            TopicPartition(name, index),
+            TopicPartition(self._name_of(topic), index),
             implicit=self._request.version >= _IMPLICIT_FROM,
         )
 
@@ -503,4 +567,8 @@ _OWN_CODES: dict[type[BaseException], Code] = {
     _Internal: Code.INVALID_TOPIC_EXCEPTION,
     _NotTransactional: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ProducerFenced: Code.INVALID_PRODUCER_EPOCH,  # What producers have always been told here.
+    NoPermit: Code.NOT_ENOUGH_REPLICAS,  # What every producer answers by sending it once more.
+    NotCoordinator: Code.NOT_ENOUGH_REPLICAS,
+    CoordinatorLoading: Code.NOT_ENOUGH_REPLICAS,
+    TransactionEnding: Code.NOT_ENOUGH_REPLICAS,
 }

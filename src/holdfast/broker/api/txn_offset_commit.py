@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
+from holdfast.broker.peers.permits import Permit
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
+from holdfast.coordinator.transaction.errors import TransactionEnding
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -65,18 +69,51 @@ def _closed(message: TxnOffsetCommitRequest, request: Request) -> Code:
 async def _commit(
     context: BrokerContext, message: TxnOffsetCommitRequest, offsets: dict[TopicPartition, OffsetToCommit], version: int
 ) -> dict[TopicPartition, Code]:
-    caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, context.groups.partition_of(message.group_id))
+    implicit, permit = version >= _IMPLICIT_FROM, None
+    try:
+        permit = await _permit(context, message.transactional_id, producer, place, implicit=implicit)
+
+        def enlist() -> None:
+            if permit is None:
+                context.transactions.enlist(message.transactional_id, producer, place, implicit=implicit)
+            else:
+                permit.check(producer)
+
+        return await _commit_some(context, message, producer, offsets, enlist, version)
+    except HoldfastError as failure:
+        return dict.fromkeys(offsets, _code_of(failure, version))
+    finally:
+        if permit is not None:
+            permit.release()
+
+
+async def _permit(
+    context: BrokerContext, transactional_id: str, producer: Producer, place: TopicPartition, *, implicit: bool
+) -> Permit | None:
+    """Of the transaction's coordinator, if that is another broker."""
+    if context.permits is None or context.transactions.serves(transactional_id):
+        return None
+    partition = context.topics.get(place.topic).partition(place.partition)
+    return await context.permits.ask(transactional_id, producer, place, partition, implicit=implicit)
+
+
+async def _commit_some(
+    context: BrokerContext,
+    message: TxnOffsetCommitRequest,
+    producer: Producer,
+    offsets: dict[TopicPartition, OffsetToCommit],
+    enlist: Callable[[], None],
+    version: int,
+) -> dict[TopicPartition, Code]:
+    caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     found = {each.topic: context.topics.find(each.topic) for each in offsets}
 
     def is_there(topic: str) -> bool:
         """Still the same topic, not one made again under its name."""
         before, now = found.get(topic), context.topics.find(topic)
         return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
-
-    def enlist() -> None:
-        context.transactions.enlist(message.transactional_id, producer, place, implicit=version >= _IMPLICIT_FROM)
 
     codes: dict[TopicPartition, Code] = {}
     for some in in_pieces(offsets):
@@ -85,9 +122,14 @@ async def _commit(
                 message.group_id, caller, producer, some, enlist=enlist, is_there=is_there
             )
         except HoldfastError as failure:
-            # Fenced producers have always been told so by the older of the two codes here.
-            code = transaction_code_of(failure, knows_fenced=False, knows_abortable=version >= _ABORTABLE_FROM)
-            codes |= dict.fromkeys(some, code)
+            codes |= dict.fromkeys(some, _code_of(failure, version))
         else:
             codes |= {each: Code.NONE if said is None else transaction_code_of(said) for each, said in results.items()}
     return codes
+
+
+def _code_of(failure: HoldfastError, version: int) -> Code:
+    """Fenced producers have always been told so by the older of the two codes here; who has to wait, to wait."""
+    if isinstance(failure, TransactionEnding):
+        return Code.COORDINATOR_LOAD_IN_PROGRESS
+    return transaction_code_of(failure, knows_fenced=False, knows_abortable=version >= _ABORTABLE_FROM)

@@ -1,14 +1,18 @@
-"""WriteTxnMarkers: an operator ends a transaction that nobody else will end, partition by partition."""
+"""WriteTxnMarkers: a transaction ends in partitions: its coordinator on another broker says so, or an operator."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import ALTER_CLUSTER, CLUSTER_ACTION
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Slices, in_pieces
+from holdfast.broker.net.slices import PIECE_COUNT, Slices, in_pieces
+from holdfast.broker.peers.door import PeerSession
+from holdfast.coordinator.transaction.durable_transaction import ReachedState
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.write_txn_markers import (
@@ -22,19 +26,25 @@ from holdfast.protocol.generated.write_txn_markers import (
 from holdfast.record.marker import Marker, MarkerKind
 from holdfast.types import TopicPartition
 
+End: TypeAlias = Callable[[BrokerContext, TopicPartition, Marker], Coroutine[Any, Any, Code]]
+
 
 async def handle(context: BrokerContext, message: WriteTxnMarkersRequest, request: Request) -> WriteTxnMarkersResponse:
     pace = request.pace
-    is_allowed = request.rights.sees(ALTER_CLUSTER) or request.rights.may(CLUSTER_ACTION)
-    return WriteTxnMarkersResponse(
-        markers=[
-            await _write(context, each, pace, is_allowed=is_allowed) async for each in pace.through(message.markers)
-        ]
-    )
+    end = _end
+    if isinstance(request.session, PeerSession):
+        is_allowed, end = True, _end_for_peer
+    else:
+        is_allowed = request.rights.sees(ALTER_CLUSTER) or request.rights.may(CLUSTER_ACTION)
+    results: list[WritableTxnMarkerResult] = []
+    for at in range(0, len(message.markers), PIECE_COUNT):  # Together: each waits until it is durable.
+        some = message.markers[at : at + PIECE_COUNT]
+        results += await asyncio.gather(*(_write(context, each, pace, end, is_allowed=is_allowed) for each in some))
+    return WriteTxnMarkersResponse(markers=results)
 
 
 async def _write(
-    context: BrokerContext, wanted: WritableTxnMarker, pace: Slices, *, is_allowed: bool
+    context: BrokerContext, wanted: WritableTxnMarker, pace: Slices, end: End, *, is_allowed: bool
 ) -> WritableTxnMarkerResult:
     kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
     now_ms = context.clock.now_ms()
@@ -46,7 +56,7 @@ async def _write(
     if not is_allowed:
         codes, places = dict.fromkeys(places, Code.CLUSTER_AUTHORIZATION_FAILED), {}
     for some in in_pieces(places):
-        codes |= dict(zip(some, await asyncio.gather(*(_end(context, each, marker) for each in some)), strict=True))
+        codes |= dict(zip(some, await asyncio.gather(*(end(context, each, marker) for each in some)), strict=True))
         await pace.rest()
     topics = []
     async for topic in pace.through(wanted.topics):
@@ -58,6 +68,19 @@ async def _write(
         ]
         topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions))
     return WritableTxnMarkerResult(producer_id=wanted.producer_id, topics=topics)
+
+
+async def _end_for_peer(context: BrokerContext, place: TopicPartition, marker: Marker) -> Code:
+    """As its coordinator wants it: what has ended before stays as it is. Durable when it is answered."""
+    try:
+        partition = context.topics.get(place.topic).partition(place.partition)
+        if context.markers.end(place, marker) is not ReachedState.ENDED:
+            return Code.NOT_LEADER_OR_FOLLOWER
+        await partition.durable.reached(partition.marks.log_end)
+        partition.check_alive()
+    except HoldfastError as failure:
+        return code_of(failure)
+    return Code.NONE
 
 
 async def _end(context: BrokerContext, place: TopicPartition, marker: Marker) -> Code:

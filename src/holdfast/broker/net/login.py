@@ -85,6 +85,9 @@ class LoginConnection(Connection):
             asked = decode_request(Key.SASL_AUTHENTICATE, header.api_version, frame[header.body :])
             assert isinstance(asked, SaslAuthenticateRequest)
             self._take_token(frame, header, bytes(asked.auth_bytes))
+        elif self._server.is_peer(frame):  # Another broker of the cluster proves it in each request.
+            self._server.end_login(self)
+            super()._begin(frame)
         elif self._asks_wrongly(header):
             self._is_greeted = True
             super()._begin(frame)

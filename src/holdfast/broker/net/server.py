@@ -86,6 +86,7 @@ class Server:
         self.users: Callable[[], KnownUsers | None] = lambda: (
             None
         )  # None: the store that keeps them has not answered yet.
+        self.is_peer: Callable[[memoryview], bool] = lambda _: False  # Whether a frame proves to be another broker's.
         self.audit = Audit(clock.monotonic)
         self.login_calls = ThreadCalls(_LOGIN_THREADS, _LOGIN_THREADS)
         self.requests = Budget(limits.requests_size_max)  # Bytes that have arrived and are not answered.

@@ -139,14 +139,15 @@ async def led_with_others(
     calls = ThreadCalls(OPENS_AT_A_TIME)
     stack.callback(calls.close)
     surroundings = replace(around, calls=calls, others=member.others)
-    opened_, leading, metadata = await stack.enter_async_context(opened_life(surroundings, settings, member.life))
+    opened_, leading, metadata, door = await stack.enter_async_context(opened_life(surroundings, settings, member.life))
     member.share(metadata)
     member.leads = True
     owner = opened_.context.logs.owner
-    work = LeasedWork(opened_.broker, lambda: member.has_lease(owner.seen_at))
+    work = LeasedWork(door, lambda: member.has_lease(owner.seen_at))
     port = answering(work, broker, place.listeners, around.clock, place.traffic, opened_.broker.held)
     server = await stack.enter_async_context(port)
     follow(server, opened_)
+    server.is_peer = door.is_peer
     over: asyncio.Future[Fenced] = asyncio.get_running_loop().create_future()
     watching = asyncio.ensure_future(member.watch_on(over.set_result))
     stack.callback(watching.cancel)

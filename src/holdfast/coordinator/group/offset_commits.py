@@ -103,7 +103,9 @@ class GroupOffsets:
 
     def end_transaction(self, partition: int, marker: Marker) -> None:
         """A transaction ends in an internal partition: its offsets count, or never will, once that is durable."""
-        append_end(self._shards[partition], marker)
+        shard = self._shards[partition]
+        shard.check_ready()  # One that is being read may have passed the place where this goes.
+        append_end(shard, marker)
 
     async def _committed_to(self, shard: Shard, group_id: str, caller: Caller) -> DurableGroup | None:
         """The group to commit to. It is made if it is not there, but not for who says to be in a generation of it."""

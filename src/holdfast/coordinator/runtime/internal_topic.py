@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 _LOADS_MAX = 8  # Internal partitions read at the same time.
 
 InternalLogs = Sequence[PartitionLog | NotOpen]  # One that is not open is there as the reason why.
+Load = Callable[[int, PartitionLog], Awaitable[None]]
 
 
 class InternalTopic:
@@ -72,23 +73,30 @@ class InternalTopic:
             return next(iter(self._quarantined.values()), None)
         return self._quarantined.get(self.number_of(key)) if self.count else None
 
-    async def load(self, load: Callable[[int, PartitionLog], Awaitable[None]]) -> None:
+    async def load(self, load: Load) -> None:
         """Load all partitions, several at a time; one that is corrupt goes to quarantine. May be tried again."""
         at_once = asyncio.Semaphore(_LOADS_MAX)
 
         async def load_one(number: int, partition: PartitionLog) -> None:
             async with at_once:
-                try:
-                    await load(number, partition)
-                except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
-                    raise
-                except Corrupt as failure:
-                    self._quarantine(number, failure)
+                await self.load_one(number, partition, load)
 
         tasks = (load_one(number, partition) for number, partition in list(self.served.items()))
         for result in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
+
+    async def load_one(self, number: int, partition: PartitionLog, load: Load) -> None:
+        """Load one; if it is corrupt it goes to quarantine."""
+        try:
+            await load(number, partition)
+        except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
+            raise
+        except Corrupt as failure:
+            self._quarantine(number, failure)
+
+    def has_quarantined(self, number: int) -> bool:
+        return number in self._quarantined
 
     def _quarantine(self, number: int, why: Corrupt) -> None:
         """Serve nothing of a partition. What is open in it stays open: nobody may guess how it ended."""

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from holdfast.coordinator.runtime.errors import CoordinatorStopped
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped, NotCoordinator
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
@@ -28,6 +28,7 @@ from holdfast.coordinator.transaction.errors import (
     ProducerIdMismatch,
     TooManyTransactionalIds,
     TransactionalIdUnknown,
+    TransactionEnding,
     TransactionTimeoutInvalid,
 )
 from holdfast.coordinator.transaction.loader import load
@@ -36,6 +37,7 @@ from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.coordinator.transaction.transaction import NO_ID, Producer, Transaction, TransactionState
 from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.io.clock import Clock
+from holdfast.log.errors import LedElsewhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.types import TopicPartition
 
@@ -72,6 +74,7 @@ class TransactionCoordinator:
         self._clock = clock
         self._hosted: dict[str, DurableTransaction] = {}
         self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
+        self._loading: set[int] = set()  # Internal partitions that have just come here.
         self._looked_at = -_LOOK_MS
         self._stopped = False
         self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
@@ -81,25 +84,65 @@ class TransactionCoordinator:
     async def load(self) -> None:
         """Read the internal partitions, and carry out what was prepared. What is open goes on until its time is up."""
         await self._topic.load(self._load)
-        prepared = [each for each in self._hosted.values() if each.value.state.is_prepared]
-        for hosted in prepared:
-            hosted.complete()
-        for hosted in self._hosted.values():
-            if hosted.value.state is TransactionState.ONGOING:
-                hosted.set_timer()
+        prepared = self._go_on(list(self._hosted.values()))
         await asyncio.gather(*(hosted.durable() for hosted in prepared))
-        if self._hosted:
-            log.info("%d transactional ids are loaded; %d ends carried out", len(self._hosted), len(prepared))
         self.timers.call_at(self.timers.now() + self._settings.expiration_check_ms, self._expire_ids)
 
     async def _load(self, number: int, partition: PartitionLog) -> None:
         for transaction in await load(partition, f"internal partition {number} of transactions"):
             self._host(transaction)
 
+    def _go_on(self, loaded: list[DurableTransaction]) -> list[DurableTransaction]:
+        """Carry out what was prepared by whoever had these ids before; which they are. The others have their time."""
+        prepared = [each for each in loaded if each.value.state.is_prepared]
+        for hosted in prepared:
+            hosted.complete()
+        for hosted in loaded:
+            if hosted.value.state is TransactionState.ONGOING:
+                hosted.set_timer()
+        if loaded:
+            log.info("%d transactional ids are loaded; %d ends are carried out", len(loaded), len(prepared))
+        return prepared
+
+    async def follow(self, logs: InternalLogs) -> None:
+        """Serve the ids of these internal partitions from here on, and no others."""
+        for number, each in enumerate(logs):
+            served = self._topic.served.get(number)
+            if served is each:
+                continue
+            if served is not None or isinstance(each, LedElsewhere):
+                self._close_one(number)
+            if isinstance(each, PartitionLog) and not self._topic.has_quarantined(number):
+                await self._open_one(number, each)
+
+    async def _open_one(self, number: int, partition: PartitionLog) -> None:
+        self._topic.open_one(number, partition)
+        self._loading.add(number)
+        try:
+            await self._topic.load_one(number, partition, self._load)
+        except BaseException:
+            self._close_one(number)
+            raise
+        finally:
+            self._loading.discard(number)
+        self._go_on([each for key, each in self._hosted.items() if self.partition_of(key) == number])
+
+    def _close_one(self, number: int) -> None:
+        """Another broker has an internal partition: it goes on with what was decided here."""
+        was_served = number in self._topic.served
+        for transactional_id in [each for each in self._hosted if was_served and self.partition_of(each) == number]:
+            self._hosted.pop(transactional_id).stop()
+            fencing = self._fencing.get(transactional_id)
+            if fencing is not None:
+                fencing.cancel()
+        self._topic.close_one(number)
+
     async def close(self) -> None:
         """Take no more; what was appended becomes durable when the logs are closed."""
         self._stopped = True
         self.timers.stop()
+        for hosted in self._hosted.values():
+            hosted.stop()
         for task in self._fencing.values():
             task.cancel()
         await asyncio.gather(*self._fencing.values(), return_exceptions=True)
@@ -114,6 +157,12 @@ class TransactionCoordinator:
     def partition_of(self, transactional_id: str) -> int:
         """The internal partition that holds a transactional id."""
         return self._topic.number_of(transactional_id)
+
+    def serves(self, transactional_id: str) -> bool:
+        """Whether this broker is the coordinator of an id, and has read what there is of it."""
+        number = self.partition_of(transactional_id)
+        served = self._topic.served.get(number)
+        return served is not None and served.is_alive and number not in self._loading
 
     def quarantined(self, transactional_id: str | None = None) -> Corrupt | None:
         """Why an id cannot be served, or why a list of all ids is not whole; None if all is well."""
@@ -132,6 +181,10 @@ class TransactionCoordinator:
         if hosted.value.state is TransactionState.ONGOING:
             rules.check_expected(hosted.value, expected)
             hosted.carry_out(rules.fence(hosted.value, spare_id, now_ms))
+            after = hosted.producer_after
+            if hosted.value.state.is_prepared:
+                await hosted.ended()
+                self._check_same(hosted, after)
             hosted.move(rules.take_over(hosted.value, expected, timeout_ms, spare_id, now_ms))
         else:
             hosted.move(rules.initialize(hosted.value, expected, timeout_ms, spare_id, now_ms))
@@ -139,13 +192,22 @@ class TransactionCoordinator:
         await hosted.durable()
         return producer
 
+    def _check_same(self, hosted: DurableTransaction, after: Producer) -> None:
+        """While other brokers were told of an end, somebody else may have come, or the id gone elsewhere."""
+        value = hosted.value
+        self._check(value.transactional_id)
+        if self._hosted.get(value.transactional_id) is not hosted:
+            raise NotCoordinator(self.partition_of(value.transactional_id))
+        if not value.state.is_complete or value.producer != after:
+            raise TransactionEnding(value.transactional_id, value.state)
+
     async def _create(self, transactional_id: str, timeout_ms: int) -> DurableTransaction:
         if len(self._hosted) >= self._settings.ids_max:
             self._make_room()
         if len(self._hosted) >= self._settings.ids_max:
             raise TooManyTransactionalIds(self._settings.ids_max)
         producer_id = await self._producer_ids.next()
-        self._check_running()
+        self._check(transactional_id)
         found = self._hosted.get(transactional_id)  # Somebody else may have made it while we waited.
         new = Transaction(transactional_id=transactional_id, producer_id=producer_id, timeout_ms=timeout_ms)
         return found or self._host(new)
@@ -179,7 +241,7 @@ class TransactionCoordinator:
         if not hosted.value.needs_spare_id:
             return NO_ID
         spare_id = await self._producer_ids.next()
-        self._check_running()
+        self._check(hosted.value.transactional_id)
         return spare_id
 
     # Partitions
@@ -190,9 +252,23 @@ class TransactionCoordinator:
         hosted.move(rules.add(hosted.value, producer, partitions, EXPLICIT, self._clock.now_ms()))
         await hosted.durable()
 
-    def verify(self, transactional_id: str, producer: Producer, partition: TopicPartition) -> None:
-        """Raise unless the partition is part of the producer's open transaction."""
-        rules.verify(self._find(transactional_id, producer).value, producer, partition)
+    async def admit(
+        self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition], *, implicit: bool
+    ) -> None:
+        """Another broker has batches of a producer's transaction: raise unless it may append them.
+
+        Unless `implicit`, the partitions must be part of the transaction already. Something is written in any case,
+        behind the question: had another coordinator been there by then, it would never become durable.
+        """
+        hosted = self._find(transactional_id, producer)
+        before = hosted.value
+        if implicit:
+            hosted.move(rules.add(before, producer, partitions, IMPLICIT, self._clock.now_ms()))
+        for each in () if implicit else partitions:
+            rules.verify(before, producer, each)
+        if hosted.value is before:
+            hosted.say_again()
+        await hosted.durable()
 
     def enlist(
         self, transactional_id: str | None, producer: Producer, partition: TopicPartition, *, implicit: bool
@@ -226,8 +302,8 @@ class TransactionCoordinator:
         )
         if prepared is not hosted.value:
             hosted.carry_out(prepared)
-        after = hosted.value.producer
-        await hosted.durable()
+        after = hosted.producer_after
+        await hosted.ended()
         return after
 
     def _fence_late(self, hosted: DurableTransaction) -> None:
@@ -265,6 +341,7 @@ class TransactionCoordinator:
         if hosted is None or self._stopped:
             self._check(transactional_id)
             raise ProducerIdMismatch(transactional_id, producer.producer_id, None)
+        hosted.check_alive()
         return hosted
 
     def _check(self, transactional_id: str) -> None:
@@ -273,6 +350,8 @@ class TransactionCoordinator:
             raise Rejected(f"{transactional_id!r} is no transactional id")
         check_text("transactional id", transactional_id)
         self._topic.check(transactional_id)
+        if self._loading and self.partition_of(transactional_id) in self._loading:
+            raise CoordinatorLoading(self.partition_of(transactional_id))
 
     def _check_running(self) -> None:
         if self._stopped:

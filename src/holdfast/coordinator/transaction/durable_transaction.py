@@ -3,6 +3,9 @@
 Steps are never held back for an fsync. Everything goes into one write-ahead log, in order, so what is durable is always
 a beginning of what was appended: a transaction's end never outlives a part of the transaction, and no part of a
 transaction outlives the record that opened it. See docs/decisions for why that is enough.
+
+Partitions that other brokers lead are in other logs. They hear of an end when the decision is durable, and it is
+complete when all of them have said that it is durable there. Until then everybody who asks has to wait.
 """
 
 from __future__ import annotations
@@ -10,14 +13,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
 from holdfast.coordinator.runtime.timers import Timers
 from holdfast.coordinator.transaction import rules
+from holdfast.coordinator.transaction.errors import TransactionEnding
 from holdfast.coordinator.transaction.records import forgotten_record, transaction_record
-from holdfast.coordinator.transaction.transaction import NO_TIME, Transaction, TransactionState
+from holdfast.coordinator.transaction.transaction import NO_TIME, Producer, Transaction, TransactionState
+from holdfast.errors import HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.batch import read_header
@@ -36,6 +41,7 @@ class ReachedState(Enum):
     ENDED = "ended"  # Also if it had ended before, or had nothing there.
     GONE = "gone"  # The partition is deleted.
     LATER = "later"  # The partition cannot be written to as long as this process runs.
+    ELSEWHERE = "elsewhere"  # Another broker has to be told, or it has to be looked who leads the partition.
 
 
 class Ends(Protocol):
@@ -44,11 +50,17 @@ class Ends(Protocol):
     def end(self, partition: TopicPartition, marker: Marker) -> ReachedState:
         """Append a marker where the producer's transaction is open. At once: it waits for nothing."""
 
+    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
+        """Tell those that could not be reached at once. On return all have the marker, durable, or are deleted."""
+
+
+_ENDING_S = 10.0  # So long a producer waits for an end to be carried out; then it asks again.
+
 
 class DurableTransaction:
     """One transactional id. Belongs to one event loop."""
 
-    __slots__ = ("_clock", "_ended", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
+    __slots__ = ("_clock", "_ended", "_ending", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
 
     def __init__(
         self,
@@ -68,10 +80,15 @@ class DurableTransaction:
         self._clock = clock
         self._on_due = on_due
         self._ended = ended  # How many have ended, and how.
+        self._ending: asyncio.Future[None] | None = None  # Other brokers are being told of an end.
 
     def durable(self) -> asyncio.Future[None]:
         """Done once everything that this id has done so far is durable."""
         return self._log.durable.reached(self.end_offset)
+
+    def check_alive(self) -> None:
+        """Raise once the internal partition is given to another broker: what is known of the id here is past."""
+        self._log.check_alive()
 
     def move(self, to: Transaction) -> None:
         """Take a step."""
@@ -81,6 +98,10 @@ class DurableTransaction:
         self.value = to
         if to.state is TransactionState.ONGOING:
             self.set_timer()
+
+    def say_again(self) -> None:
+        """Append the same once more: if that becomes durable, nobody else was the coordinator when this was called."""
+        self._append(transaction_record(self.value, self.value.changed_at_ms))
 
     def _append(self, record: Record) -> None:
         batch = memoryview(build([record]))
@@ -98,17 +119,54 @@ class DurableTransaction:
         now_ms = self._clock.now_ms()
         kind = MarkerKind.COMMIT if self.value.state is TransactionState.PREPARE_COMMIT else MarkerKind.ABORT
         marker = Marker(kind, self.value.producer_id, self.value.epoch, self._log.epochs.current, now_ms)
-        left = [each for each in sorted(self.value.partitions) if self._ends.end(each, marker) is ReachedState.LATER]
-        if left:
+        reached = {each: self._ends.end(each, marker) for each in sorted(self.value.partitions)}
+        elsewhere = [each for each, state in reached.items() if state is ReachedState.ELSEWHERE]
+        left = [each for each, state in reached.items() if state is ReachedState.LATER]
+        if elsewhere:
+            self._ending = asyncio.ensure_future(self._complete_elsewhere(elsewhere, marker))
+        elif left:
             log.error(
                 "transactional id %s: %s cannot be carried out in %s: repair the partition, then start again",
                 self.value.transactional_id,
                 self.value.state.title,
                 ", ".join(f"{topic}-{number}" for topic, number in left),
             )
-            return
-        self.move(rules.complete(self.value, now_ms))
+        else:
+            self._finish()
+
+    async def _complete_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
+        try:
+            await self.durable()  # Before it is, nobody else may hear of the decision: another might decide otherwise.
+            await self._ends.end_elsewhere(partitions, marker)
+            self._finish()
+        except HoldfastError as failure:  # Whoever reads these records next goes on with it.
+            transactional_id, state = self.value.transactional_id, self.value.state.title
+            log.info("transactional id %s: %s is left to the next coordinator: %s", transactional_id, state, failure)
+        self._ending = None
+
+    def _finish(self) -> None:
+        self.move(rules.complete(self.value, self._clock.now_ms()))
         self._ended[self.value.state] += 1
+
+    async def ended(self) -> None:
+        """Wait until what was prepared is carried out everywhere, and durable. TransactionEnding: ask again."""
+        if self._ending is not None:
+            await asyncio.wait([self._ending], timeout=_ENDING_S)
+            if self.value.state.is_prepared:
+                raise TransactionEnding(self.value.transactional_id, self.value.state)
+        await self.durable()
+
+    @property
+    def producer_after(self) -> Producer:
+        """Who the producer is once what is prepared has been carried out."""
+        value = self.value
+        return rules.complete(value, value.changed_at_ms).producer if value.state.is_prepared else value.producer
+
+    def stop(self) -> None:
+        """Another broker has the id, or this one ends."""
+        self._timers.forget(self.tick)
+        if self._ending is not None:
+            self._ending.cancel()
 
     def forget(self) -> None:
         """Take the id back."""

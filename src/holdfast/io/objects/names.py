@@ -11,7 +11,7 @@ import re
 
 from holdfast.errors import Rejected
 
-PRIVATE = ("auth",)  # Folders that no other user of a machine may look into: who may log in is there.
+PRIVATE = ("auth", "secrets")  # Folders that no other user of a machine may look into: who may log in is there.
 CLUSTER = "cluster.json"  # The object that says whose store it is.
 
 _PART_SIZE_MAX = 200
