@@ -10,13 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.cluster.test_many import leaders, many, start, until_led_by
-from tests.cluster.test_pair import QUICK, Cluster
+from tests.broker.wire import Wire
+from tests.cluster.test_many import MANY, leaders, many, start, until_led_by
+from tests.cluster.test_pair import QUICK, SEVERAL, Cluster
 from tests.kill import copying, transfers
+from tests.kill.numbers import QUIET
+from tests.kill.transactors import CLIENTS, Librdkafka
 from tests.kill.transfers import Transfers, transfer
-from tests.support.broker_process import COMMAND
+from tests.support.broker_process import COMMAND, BrokerProcess
 from tests.support.reading import read_twice, wait_until_ended
+
+from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
+from holdfast.testing.certificates import AuthorityFolder
+from holdfast.testing.ports import free_port
 
 STATES = "__transaction_state"
 
@@ -87,14 +97,24 @@ def check(history: Transfers, address: str) -> None:
     assert copies
 
 
-def test_transactions_are_whole_when_brokers_die_and_partitions_move(tmp_path: Path) -> None:
-    """C1, C2, C7: three brokers; a partition and coordinators move, one broker is killed, one stopped, one comes."""
+class Impatient(Librdkafka):
+    """As clients of several brokers should be set."""
+
+    def __init__(self, address: str, transactional_id: str) -> None:
+        super().__init__(address, transactional_id, SEVERAL)
+
+
+def test_transactions_are_whole_when_brokers_die_and_partitions_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1, C2, C7, in part: partitions and coordinators move, one broker is killed and comes, one stopped."""
+    monkeypatch.setitem(CLIENTS, "impatient", Impatient)
     with many(tmp_path, *QUICK) as cluster:
         start(cluster, 1, 2, 3)
         make_topics(cluster)
         until_led_by(cluster, 2, {1, 2, 3}, topic=transfers.TOPIC)
         gaps: dict[str, float] = {}
-        with under_way(cluster.bootstrap, ("librdkafka", "aiokafka")) as history:
+        with under_way(cluster.bootstrap, ("impatient", "aiokafka")) as history:
             until_more(history)
             move(cluster, tmp_path / "store", transfers.TOPIC, 0, 2)
             for each in range(4):
@@ -115,3 +135,73 @@ def test_transactions_are_whole_when_brokers_die_and_partitions_move(tmp_path: P
             gaps["goes on"] = until_more(history)
         print(f"without a commit: {gaps}; {len(history.committed)} committed, {len(history.unclear)} unclear")
         check(history, cluster.bootstrap)
+
+
+class Guarded(Cluster):
+    """Brokers whose first listener wants TLS and a login, and whose second knows nobody; rules count."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, str(folder / "store"), (*QUICK, *MANY))
+        self.authority = AuthorityFolder(folder / "ca")
+        self.keystore = self.authority.signed("broker", "CN=localhost,O=Tests")
+        self.doors: dict[int, int] = {}
+
+    def made(self, number: int, name: str = "", port: int = 0, more: tuple[str, ...] = ()) -> BrokerProcess:
+        port, door = port or free_port(), self.doors.setdefault(number, free_port())
+        file = self._folder / f"server-{number}.properties"
+        file.write_text(
+            f"listeners=SASL_SSL://127.0.0.1:{door},PLAINTEXT://127.0.0.1:{port}\n"
+            f"ssl.keystore.location={self.keystore}\n"
+            "sasl.enabled.mechanisms=PLAIN\n"
+            'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";\n'
+            "authorizer.class.name=standard\nsuper.users=User:alice\n"
+        )
+        return BrokerProcess(
+            self._folder / (name or f"b{number}"),
+            port=port,
+            settings=(*self._settings, f"node.id={number}", *more),
+            options=["--cluster", "--config", str(file)],
+            sets_listeners=True,
+        )
+
+    def settings(self) -> dict[str, object]:
+        return {
+            **QUIET,
+            "bootstrap.servers": ",".join(f"localhost:{each}" for each in self.doors.values()),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": str(self.authority.certificate),
+            "sasl.mechanisms": "PLAIN",
+            "sasl.username": "alice",
+            "sasl.password": "secret",
+            "ssl.endpoint.identification.algorithm": "none",
+        }
+
+
+def test_brokers_that_want_logins_prove_to_each_other_who_they_are(tmp_path: Path) -> None:
+    """C7, in part: with TLS and SASL on the listener; whoever proves nothing and has no right ends no transaction."""
+    with Guarded(tmp_path) as cluster:
+        for number in (1, 2):
+            cluster.start(number)
+            cluster.until(number, f"broker {number} leads with")
+        admin = AdminClient(cluster.settings())
+        deadline = time.monotonic() + 20
+        while len(admin.list_topics(timeout=10).brokers) != 2:
+            assert time.monotonic() < deadline
+        admin.create_topics([NewTopic("t", 2)])["t"].result()
+        for name in ("one", "two", "three", "four"):  # Coordinators are on both.
+            producer = Producer({**cluster.settings(), "transactional.id": name})
+            producer.init_transactions(20)
+            for _ in range(2):
+                producer.begin_transaction()
+                for partition in range(2):
+                    producer.produce("t", name, partition=partition)
+                producer.commit_transaction(20)
+        found = Consumer({**cluster.settings(), "group.id": "g", "isolation.level": "read_committed"})
+        found.assign([TopicPartition("t", each, 0) for each in range(2)])
+        assert len(found.consume(16, 20)) == 16
+        found.close()
+        marker = {"producer_id": 0, "topics": [{"name": "t", "partition_indexes": [0, 1]}]}
+        with Wire(cluster.brokers[1].port) as wire:
+            answer = wire.ask(Key.WRITE_TXN_MARKERS, 1, markers=[marker])
+        codes = [each.error_code for topic in answer.markers[0].topics for each in topic.partitions]
+        assert codes == [Code.CLUSTER_AUTHORIZATION_FAILED] * 2

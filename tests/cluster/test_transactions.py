@@ -196,7 +196,7 @@ async def test_a_coordinator_whose_partition_was_given_away_knows_nothing_any_mo
 
 @in_loop
 async def test_what_was_decided_is_carried_out_by_whoever_has_the_id_next() -> None:
-    """C7: the coordinator is lost between the decision and the markers."""
+    """C7, in part: the coordinator is lost between the decision and the markers."""
     both = await two()
     producer = await both.first.transactions.initialize(ID, TIMEOUT_MS)
     await both.write(producer, b"x")
@@ -221,7 +221,7 @@ async def _lost(life: BrokerLife) -> memoryview:
 
 @in_loop
 async def test_nobody_hears_of_a_decision_that_is_not_durable() -> None:
-    """C7: a coordinator that was ended decides nothing, though it does not know."""
+    """C7, in part: a coordinator that was ended decides nothing, though it does not know."""
     both = await two()
     producer = await both.first.transactions.initialize(ID, TIMEOUT_MS)
     await both.write(producer, b"x")
@@ -238,7 +238,7 @@ async def test_nobody_hears_of_a_decision_that_is_not_durable() -> None:
 
 @in_loop
 async def test_an_end_that_comes_late_ends_nothing_else() -> None:
-    """C7: of an earlier coordinator, though nothing was open when the next one told of its own end."""
+    """C7, in part: of an earlier coordinator, though nothing was open when the next one told of its own end."""
     both = await two()
     far, markers = both.far, both.second.markers
     marker = Marker(MarkerKind.COMMIT, 7, 0, 3, 0)
@@ -289,8 +289,6 @@ async def test_producers_of_all_brokers_have_ids_of_their_own() -> None:
     names = [f"id-{at}" for at in range(30)]
     lives = [both.first if both.first.transactions.serves(each) else both.second for each in names]
     assert len({id(each) for each in lives}) == 2
-    producers = [
-        await life.transactions.initialize(each, TIMEOUT_MS) for life, each in zip(lives, names, strict=True)
-    ]
+    producers = [await life.transactions.initialize(each, TIMEOUT_MS) for life, each in zip(lives, names, strict=True)]
     assert len({each.producer_id for each in producers}) == 30
     assert TRANSACTIONS_TOPIC in both.first.metadata.metadata.topics

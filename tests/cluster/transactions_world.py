@@ -334,7 +334,7 @@ class Client:
 
 
 def _is_retried(failure: BaseException) -> bool:
-    from holdfast.errors import Fenced, Stopped  # noqa: PLC0415
+    from holdfast.errors import Fenced, Stopped
 
     return isinstance(failure, (Fenced, Stopped))
 
@@ -451,14 +451,18 @@ class TransactionsWorld(LeadersWorld):
 
     def check_records(self, found: dict[int, dict[bytes, str]]) -> None:
         for attempt in self.attempts:
-            fates = [found[number].get(value, "absent") for number, values in attempt.values.items() for value in values]
+            fates = [
+                found[number].get(value, "absent") for number, values in attempt.values.items() for value in values
+            ]
             is_there = [each == "committed" for each in fates]
             if attempt.outcome == "committed":
                 assert all(is_there), f"A part of what was committed is missing: {attempt} {fates}."
             elif attempt.outcome == "aborted":
                 assert not any(is_there), f"What was aborted is shown as committed: {attempt} {fates}."
             else:
-                assert all(is_there) or not any(is_there), f"A part of it is committed, a part is not: {attempt} {fates}."
+                assert all(is_there) or not any(is_there), (
+                    f"A part of it is committed, a part is not: {attempt} {fates}."
+                )
         self.counts["attempts"] += len(self.attempts)
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Protocol
 
 from aiokafka import AIOKafkaProducer
@@ -49,9 +50,9 @@ def persist(step: Callable[[float], object]) -> None:
 class Librdkafka:
     """Through confluent-kafka."""
 
-    def __init__(self, address: str, transactional_id: str) -> None:
+    def __init__(self, address: str, transactional_id: str, more: Mapping[str, object] = MappingProxyType({})) -> None:
         fixed = {"transactional.id": transactional_id, "transaction.timeout.ms": _TIMEOUT_MS, "linger.ms": 0}
-        self.producer = Producer({**QUIET, "bootstrap.servers": address, "retry.backoff.ms": 20, **fixed})
+        self.producer = Producer({**QUIET, "bootstrap.servers": address, "retry.backoff.ms": 20, **fixed, **more})
         persist(self.producer.init_transactions)
 
     def transact(self, topic: str, records: Records, *, commit: bool) -> None:
