@@ -141,7 +141,7 @@ async def test_an_answer_has_to_be_proven_too() -> None:
     behind = Behind()
     wire = Wire(PeerDoor(behind, LIFE.life, SECRET))
     peers = Peers(3, SECRET, wire)
-    for change in (lambda data: data[:-1] + bytes([data[-1] ^ 1]), lambda data: data[:4] + b"\x00" + data[42:]):
+    for change in (lambda data: data[:-5] + b"\x01" + data[-4:], lambda data: data[:4] + b"\x00" + data[42:]):
         wire.answered = change
         with pytest.raises(PeerSilent):
             await peers.end(LIFE, PLACE, MARKER)

@@ -74,7 +74,9 @@ def framed_answer(
 def check_answer(secret: bytes, way: Way, key: int, version: int, frame: memoryview, body: memoryview) -> None:
     """Raises ProofWrong."""
     found = header_tag(frame, TAG, is_request=False)
-    if found is None or not hmac.compare_digest(found, _mac(secret, b"answer", way, key, version, [body])):
+    expected = _mac(secret, b"answer", way, key, version, [body])
+    is_right = found is not None and hmac.compare_digest(found, expected)
+    if not is_right:
         raise ProofWrong("an answer")
 
 

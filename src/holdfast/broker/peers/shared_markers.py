@@ -20,6 +20,7 @@ from holdfast.coordinator.transaction.durable_transaction import ReachedState
 from holdfast.errors import Corrupt, Fenced, Unavailable
 from holdfast.io.calls import BlockingCalls
 from holdfast.log.errors import PartitionDeleted, ProducerEpochOld, TransactionMismatch
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.record.marker import Marker
 from holdfast.types import TopicPartition
@@ -60,6 +61,11 @@ class SharedMarkers(Markers):
         except (TopicUnknown, PartitionDeleted, Corrupt, Fenced, Unavailable):
             return ReachedState.ELSEWHERE  # It has to be looked again: we may know less than others.
         return ReachedState.ENDED
+
+    def append(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
+        """Also by an operator: what was asked for before is void."""
+        self._permits.end(found, marker.producer_id)
+        super().append(partition, found, marker)
 
     async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
         """Ask leaders until all have it. Which partitions there are is looked up anew: our metadata may be old."""
