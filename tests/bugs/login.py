@@ -96,8 +96,8 @@ BUGS = [
     bug(
         "those who have logged in count as strangers",
         NET,
-        "        self._server.end_login(self)\n",
-        "",
+        "frame_size_max\n        self._server.end_login(self)\n",
+        "frame_size_max\n",
         LIMITS + "::test_a_quarter_of_the_connections_may_be_strangers",
     ),
     bug(

@@ -33,8 +33,8 @@ BUGS = [
     bug(
         "an end is answered before it is durable",
         "coordinator/transaction/coordinator.py",
-        "        after = hosted.value.producer\n        await hosted.durable()\n",
-        "        after = hosted.value.producer\n",
+        "        after = hosted.producer_after\n        await hosted.ended()\n",
+        "        after = hosted.producer_after\n",
         END,
     ),
     bug(
