@@ -14,6 +14,7 @@ NAMES = ("wal", "log", "broker", "operate", "scale", "spark", "subscribe")
 PARTS = {
     "broker": ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights"),
     "operate": ("operate-console",),
+    "spark": ("spark-table",),
 }  # Of one benchmark, with results of their own.
 
 

@@ -27,8 +27,13 @@ class Reader:
         self.spark, self.kind, self.given = spark, kind, given
 
     def frame(self, job: str) -> Any:
-        if self.kind == "parquet":
+        if self.kind.startswith("parquet"):
             return self.spark.read.parquet(self.given["parquet"])
+        if self.kind.startswith("one table"):
+            from holdfast.spark import table
+
+            more = {"bootstrap": self.given["address"]} if "address" in self.given else {}
+            return table(self.spark, self.given["topic"], self.given["path"], archive=self.given["parquet"], **more)
         if self.kind.startswith("connector"):
             options = {"kafka.bootstrap.servers": self.given["address"], "subscribe": self.given["topic"]}
             return self.spark.read.format("kafka").options(**options).load()
@@ -38,7 +43,7 @@ class Reader:
 
 
 def count(reader: Reader) -> int:
-    if reader.kind.endswith("narrow") or reader.kind == "parquet":
+    if reader.kind.endswith("narrow") or reader.kind.startswith(("parquet", "one table")):
         return int(reader.frame("count").count())
     frame = reader.frame("count")  # Every column is made, as for who needs them.
     frame.write.format("noop").mode("overwrite").save()

@@ -27,7 +27,7 @@ def ours(folder: Path, *settings: str) -> Iterator[brokers.Running]:
     port = free_port()
     command = [str(Path(sys.executable).parent / "holdfast"), "serve", "--data", str(folder)]
     command += ["--listen", f"127.0.0.1:{port}", *(part for each in settings for part in ("--set", each))]
-    yield from brokers._run("holdfast", command, port, folder, keep=True)
+    yield from brokers.run("holdfast", command, port, folder, keep=True)
 
 
 def fill(address: str, topic: str, size: int, rows: int) -> None:
@@ -35,10 +35,23 @@ def fill(address: str, topic: str, size: int, rows: int) -> None:
     admin = AdminClient({"bootstrap.servers": address})
     for future in admin.create_topics([NewTopic(topic, PARTITIONS, 1, config={"retention.ms": "-1"})]).values():
         future.result()
+    add(address, topic, size, 0, rows)
+
+
+def flush(address: str, topic: str) -> None:
+    """Everything into segments."""
+    from holdfast.client import Client
+
+    with Client(address) as client:
+        client.flush_topic(topic)
+
+
+def add(address: str, topic: str, size: int, first: int, rows: int) -> None:
+    """So many rows from this one on."""
     settings = {"bootstrap.servers": address, "compression.type": "lz4", "linger.ms": 20, "batch.size": 262_144}
     producer = Producer({**settings, "queue.buffering.max.messages": 200_000, "enable.idempotence": True})
     pool = _pool(size)
-    for number in range(rows):
+    for number in range(first, first + rows):
         start = number * _STRIDE % _POOL_SIZE
         while True:
             try:
