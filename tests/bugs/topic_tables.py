@@ -45,7 +45,7 @@ BUGS = [
     ),
     Bug(
         "columns: a narrower type is taken for the same",
-        (Edit("spark/jobs/archive/columns.py", "and (kind, wanted[name]) not in _WIDER:", "and False:"),),
+        (Edit("spark/jobs/archive/columns.py", "and (kind, wanted[name]) not in WIDER:", "and False:"),),
         (f"{COLUMNS}::test_a_narrower_type",),
     ),
     Bug(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import deltalake
@@ -16,6 +17,7 @@ from holdfast.record.build import build
 from holdfast.record.columnar import decode as columnar
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.follow import Follower
+from holdfast.spark.jobs.archive.merged import let_go, merge_small
 from holdfast.spark.jobs.archive.parquet import parquet_store
 from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.compact import compact
@@ -50,3 +52,13 @@ def follow(what: str, data: Path, out: Path) -> None:
     follower = Follower(Here(), catalog, KINDS[what](Here(), out).target)
     while follower.round() is not None:
         pass
+
+
+def look_after(step: str, folder: Path) -> None:
+    """One step of the upkeep of a Parquet archive, at the time that it is due."""
+    target = Parquet(Here(), folder).target(catalog_of(Stored(folder / "data")))
+    now_ms = time.time_ns() // 1_000_000
+    if step == "merge":
+        merge_small(target, 1 << 20, now_ms)
+    else:
+        let_go(target, 7 * 86_400_000, now_ms + 8 * 86_400_000)

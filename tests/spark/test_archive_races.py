@@ -30,9 +30,9 @@ from tests.spark.disturbed import DisturbedSession, DisturbedTarget, disturb
 from tests.spark.stored import Stored, records, transaction
 
 from holdfast.broker.topics import Topics
-from holdfast.cli.archive.target import catalog_properties
 from holdfast.io.objects.faulty import Delay, once
 from holdfast.record.marker import MarkerKind
+from holdfast.spark.jobs.archive.access import catalog_properties
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store

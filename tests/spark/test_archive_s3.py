@@ -23,7 +23,9 @@ from holdfast.broker.topics import Topics
 from holdfast.cli.archive.target import open_target
 from holdfast.cli.main import app
 from holdfast.client import Client
+from holdfast.spark import table
 from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.merged import let_go, merge_small
 from holdfast.spark.jobs.commit_log import Overtaken
 from holdfast.testing import free_port
 
@@ -80,7 +82,8 @@ def iceberg(objects: Any, url: str, options: dict[str, Any], catalog: dict[str, 
 
 @pytest.mark.parametrize("read", [parquet, delta, iceberg])
 def test_from_a_bucket_into_a_bucket(spark: Any, cluster: Stored, s3_bucket: str, tmp_path: Path, read: Any) -> None:
-    """P4: each run adds what is new, and of two at once one wins, as in a directory."""
+    """P4: each run adds what is new, and of two at once one wins, as in a directory; small files are merged; one table
+    over the archive and what is stored behind it has everything once."""
     url = f"s3://{s3_bucket}/archive"
     properties = {"uri": f"sqlite:///{tmp_path}/catalog.db"} if read is iceberg else {}
 
@@ -100,6 +103,18 @@ def test_from_a_bucket_into_a_bucket(spark: Any, cluster: Stored, s3_bucket: str
         archive(spark, newer, DisturbedTarget(late, progress=lambda: before))
     rows = read(target(newer).store.open(), url, cluster.options, properties)
     assert sorted(rows.column("offset").to_pylist()) == list(range(80))
+    add(cluster, 80)
+    given = {
+        f"{prefix}{name}": text for name, text in cluster.options.items() for prefix in ("store.", "archive.store.")
+    }
+    given |= {f"archive.catalog.{name}": text for name, text in properties.items()}
+    if read is parquet:
+        assert merge_small(target(newer), 1 << 20, 1_800_000_000_000) == 2
+        let_go(target(newer), 0, 1_900_000_000_000)
+        rows = read(target(newer).store.open(), url, cluster.options, properties)
+        assert sorted(rows.column("offset").to_pylist()) == list(range(80))
+    whole = table(spark, "orders", cluster.path, archive=url, options=given)
+    assert sorted(row[0] for row in whole.select("offset").collect()) == list(range(120))
 
 
 def test_back_from_a_bucket(spark: Any, cluster: Stored, s3_bucket: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.archive.target import catalog_properties
+from holdfast.spark.jobs.archive.access import catalog_properties
 from holdfast.spark.jobs.replay.archive import Access, NoArchive, RowGroup, archive_store, row_groups
 from holdfast.spark.jobs.replay.plan import ranges_of, rounds_of
 

@@ -83,9 +83,9 @@ def replay(
       holdfast replay ./ice --topic orders --catalog uri=sqlite:////c.db
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
-    from holdfast.cli.archive.target import catalog_properties, delta_options
     from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
+    from holdfast.spark.jobs.archive.access import catalog_properties, delta_options
     from holdfast.spark.jobs.replay.archive import Access, archive_store
     from holdfast.spark.jobs.replay.replay import plan_replay
     from holdfast.spark.jobs.replay.replay import replay as run

@@ -34,7 +34,8 @@ from holdfast.spark.sink.errors import StagedGone
 FOLDER = "_holdfast/"
 STAGING = FOLDER + "staging/"
 KIND = "files"
-FORMAT = 1
+FORMAT = 2  # Of a commit that removes files, which releases before would not do; 1 of all others.
+REMOVED = "removed"  # In a commit's memory: files whose rows are in those that it names, and that go before these come.
 STAGING_AGE_MS = 24 * 60 * 60 * 1000  # No run takes longer.
 
 
@@ -76,8 +77,11 @@ class CommitLog:
     def newest(self) -> LoggedCommit | None:
         versions = self._versions()
         number = versions.newest()
-        if number is None:
-            return None
+        return None if number is None else self.read(number)
+
+    def read(self, number: int) -> LoggedCommit:
+        """A version that is there: none is ever deleted."""
+        versions = self._versions()
         body = unseal(versions.name(number), KIND, FORMAT, versions.objects.get(versions.name(number)))
         return LoggedCommit(number, tuple(Move(*each) for each in body["moves"]), body["memory"])
 
@@ -90,7 +94,8 @@ class CommitLog:
         patience = VersionRetries(SystemClock(), chance, _wait)
         name = versions.name(version)
         # Numbers are never deleted here, so nobody has to list again before taking one.
-        if take(versions.objects, name, [seal(KIND, FORMAT, body)], stamp, _stamp_of, patience, math.inf) is not None:
+        sealed = seal(KIND, FORMAT if REMOVED in memory else 1, body)
+        if take(versions.objects, name, [sealed], stamp, _stamp_of, patience, math.inf) is not None:
             raise Overtaken(self.store.url, version)
         if full_before(version) == version:
             versions.leave_hint(version)  # Who is asked again and again does not list all that ever was.
@@ -105,12 +110,17 @@ class CommitLog:
         return Versions(self.store.open(), FOLDER)
 
 
-def publish(store: Store, move: Move) -> None:
+def publish(store: Store, move: Move, *, keeps_source: bool = False) -> None:
     """Give a committed file its name. May be done again, by anybody, at any time."""
     objects = store.open()
-    if _is_there(objects, move.target):
+    if not _is_there(objects, move.target):
+        _give_name(store, move)
+    if not keeps_source:
         objects.delete(move.source)
-        return
+
+
+def _give_name(store: Store, move: Move) -> None:
+    objects = store.open()
     folder = local_folder(store.url)
     try:
         if folder is None:
@@ -122,7 +132,6 @@ def publish(store: Store, move: Move) -> None:
         if not _is_there(objects, move.target):
             where = f"{store.url}: {move.target}"
             raise Corrupt(f"{where} was committed, but is nowhere: it was deleted, or its staging was") from None
-    objects.delete(move.source)
 
 
 def _link(folder: Path, move: Move) -> None:

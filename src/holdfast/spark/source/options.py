@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from holdfast.catalog.plan import SPLIT_SIZE
 from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
 from holdfast.errors import Rejected, nearest
+from holdfast.spark.places.options import NAMES as TABLE_NAMES
+from holdfast.spark.places.options import PREFIXES as TABLE_PREFIXES
+from holdfast.spark.places.options import TableOptions, is_table, parse_table
 from holdfast.spark.source.bounds import (
     BadSourceOption,
     Bound,
@@ -47,6 +50,7 @@ KNOWN = (
     "pushFilters",
     *(f"{KAFKA_PREFIX}{word}" for word in WORDS),
     "kafka.isolation.level",
+    *TABLE_NAMES,
 )
 PROTECTING = ("kafka.security.", "kafka.sasl.", "kafka.ssl.")  # A slip in one of these is an error.
 # Of the sink: a view in SQL has one set of options, and is read and written.
@@ -74,6 +78,7 @@ NEEDLESS = (
     "minOffsetsPerTrigger",
     "maxTriggerDelay",
 )
+_PREFIXES = (STORE_PREFIX, *TABLE_PREFIXES)
 _WAYS = ("subscribe", "subscribePattern", "assign")
 _ENDINGS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
@@ -96,6 +101,7 @@ class ReadOptions:
     kafka: ClientSettings | None = None  # None: only what is stored is read.
     committed: bool = True
     store: Mapping[str, str] = field(default_factory=dict, repr=False)  # May hold credentials.
+    table: TableOptions | None = None  # None: records as they are in the log.
 
 
 def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
@@ -110,7 +116,7 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
     of_sink = {name.lower() for name in OF_SINK}
     needless = [name for name in options if is_needless(name, {*known, *of_sink})]
     for name in options:
-        if name not in known and name not in of_sink and not name.startswith(STORE_PREFIX) and name not in needless:
+        if name not in known and name not in of_sink and not name.startswith(_PREFIXES) and name not in needless:
             raise Rejected(f"there is no option {name}{nearest(name, KNOWN)}")
     if needless:
         log.warning("options of Spark's own Kafka source that do nothing here: %s", ", ".join(sorted(needless)))
@@ -121,6 +127,8 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
         raise Rejected("the option path is missing: name a broker's data directory or its store, as in .load(path)")
     if stream:
         _refuse_endings(named)
+        if is_table(options):
+            raise Rejected("archive and decode are for spark.read: a stream reads the log")
     return ReadOptions(
         path=named["path"],
         subscription=_subscription(named),
@@ -136,6 +144,7 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
         kafka=_kafka(named),
         committed=_is_committed(named),
         store={name[len(STORE_PREFIX) :]: text for name, text in options.items() if name.startswith(STORE_PREFIX)},
+        table=parse_table(options),
     )
 
 

@@ -15,6 +15,7 @@ from holdfast.catalog.plan import Task, plan
 from holdfast.catalog.read import read
 from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
+from holdfast.spark.places.options import is_table
 from holdfast.spark.source.filters import EVERYTHING, WantedRows, wanted_by
 from holdfast.spark.source.options import ReadOptions, parse
 from holdfast.spark.source.ranges import ranges_of
@@ -43,12 +44,21 @@ class HoldfastSource(DataSource):
         return "holdfast"
 
     def schema(self) -> StructType:
+        if is_table(self.options):
+            from holdfast.spark.places.source import table_schema
+
+            with sentence_first():
+                return table_schema(parse(dict(self.options), stream=False))
         return full_schema(include_headers=str(self.options.get("includeHeaders", "false")).lower() == "true")
 
     def reader(self, schema: StructType) -> DataSourceReader:
         with sentence_first():
-            check_schema(schema)
             options = parse(dict(self.options), stream=False)
+            if options.table is not None:
+                from holdfast.spark.places.source import table_reader
+
+                return table_reader(options, schema)
+            check_schema(schema)
             return PruningReader(options, schema) if options.push_filters else BatchReader(options, schema)
 
     def streamReader(self, schema: StructType) -> Any:  # noqa: N802

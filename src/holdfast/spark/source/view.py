@@ -47,7 +47,11 @@ def first_view(options: ReadOptions) -> View:
 
 def whole_view(options: ReadOptions) -> View:
     """The same for a read that happens once: a partition that is not there yet must not pass for an empty one."""
-    view = first_view(options)
+    return whole(first_view(options), options)
+
+
+def whole(view: View, options: ReadOptions) -> View:
+    """A view, if no partition lacks in it."""
     for where in sorted(view.catalog.missing):
         if not isinstance(options.subscription, Assigned) or where in options.subscription.partitions:
             raise NotMadeYet(str(where))

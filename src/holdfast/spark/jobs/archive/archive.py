@@ -18,6 +18,7 @@ from holdfast.catalog.plan import plan
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.record.unreadable import SteppedOver
 from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst
+from holdfast.spark.jobs.archive.kept_decodings import keep_decoding
 from holdfast.spark.jobs.archive.rows import dead_letter_schema, record_schema
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveTarget, NewFile
 from holdfast.spark.jobs.archive.values import ValueDecoding
@@ -116,6 +117,9 @@ def archive(
             if stepped.batches:
                 result.unreadable[names[where]] = result.unreadable.get(names[where], SteppedOver()) + stepped
     check_staged(placement.store, {each.name: each.size for each in result.files})
+    if decoding is not None:
+        for topic in sorted({where.topic for where in ranges}):
+            keep_decoding(placement.store, topic, decoding)
     after = {homes[where]: each.end for where, each in ranges.items()}
     target.commit(run, result.files, before, after, schemas)
     return result

@@ -13,7 +13,7 @@ from typing import Any, Final
 from holdfast.spark.jobs.archive.errors import OtherLayout
 
 # In the words of Arrow, Delta and Iceberg.
-_WIDER: Final = {("int32", "int64"), ("integer", "long"), ("int", "long"), ("float", "double")}
+WIDER: Final = {("int32", "int64"), ("integer", "long"), ("int", "long"), ("float", "double")}
 _VALUE: Final = "value"
 _ADVICE: Final = "give the --value-format and --value-schema that it was made with, or name another place"
 
@@ -23,8 +23,8 @@ def new_columns(url: str, there: Mapping[str, str], wanted: Mapping[str, str]) -
     for name, kind in there.items():
         if name not in wanted:
             raise OtherLayout(url, f"has the column {name} ({kind}), which this run would not write", _ADVICE)
-        if wanted[name] != kind and (kind, wanted[name]) not in _WIDER:
-            what = "which is narrower" if (wanted[name], kind) in _WIDER else "which is another type"
+        if wanted[name] != kind and (kind, wanted[name]) not in WIDER:
+            what = "which is narrower" if (wanted[name], kind) in WIDER else "which is another type"
             raise OtherLayout(
                 url, f"has {kind} in the column {name}, where this run has {wanted[name]}, {what}", _ADVICE
             )

@@ -104,8 +104,10 @@ class DeltaTarget:
 
     def _offsets(self, table: str) -> dict[Any, int]:
         found = self.open_table(table)
-        if found is None:
-            return {}
+        return {} if found is None else self.offsets_of(found)
+
+    def offsets_of(self, found: Any) -> dict[Any, int]:
+        """The next offsets as of one version of a table."""
         versions = {home: found.transaction_version(_app_id(home)) for home in self.homes}
         return {home: version for home, version in versions.items() if version is not None}
 

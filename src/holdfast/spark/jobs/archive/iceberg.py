@@ -30,7 +30,7 @@ from holdfast.spark.jobs.archive.state import (
 from holdfast.spark.jobs.commit_log import Overtaken
 
 NAMESPACE = "holdfast"
-_OFFSETS = "holdfast.offsets"
+OFFSETS = "holdfast.offsets"
 _FIELD_ID = re.compile(r"-?\d+: ")  # In a nested type; a schema that is no table's yet has none.
 _RETRIES = "commit.retry.num-retries"
 _METRICS = "write.metadata.metrics."
@@ -94,7 +94,7 @@ class IcebergTarget:
 
     def _offsets(self, table: str) -> Any:
         found = self.open_table(table)
-        return {} if found is None else offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
+        return {} if found is None else offsets_from_json(json.loads(found.properties.get(OFFSETS, "{}")))
 
     def _commit(self, table: str, run: str, files: list[NewFile], known: Offsets, moved: Offsets, schema: Any) -> None:
         from pyiceberg.exceptions import CommitFailedException
@@ -104,7 +104,7 @@ class IcebergTarget:
         found = self.open_table(table) or self._create(table, schema)
         if found.properties.get(_RETRIES) != "0":  # Made by somebody else.
             found = found.transaction().set_properties({_RETRIES: "0"}).commit_transaction()
-        there = offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
+        there = offsets_from_json(json.loads(found.properties.get(OFFSETS, "{}")))
         if there != dict(known):
             raise Overtaken(found.location(), len(found.history()))
         if _new_columns(found, schema):
@@ -113,8 +113,8 @@ class IcebergTarget:
         _ask_again(found.catalog, run)
         try:
             with found.transaction() as transaction:
-                transaction.set_properties({_OFFSETS: text})
-                said = {"holdfast.run": run, _OFFSETS: text}
+                transaction.set_properties({OFFSETS: text})
+                said = {"holdfast.run": run, OFFSETS: text}
                 if files:
                     names = [self._uri(each.name) for each in files]
                     transaction.add_files(names, said, check_duplicate_files=False)

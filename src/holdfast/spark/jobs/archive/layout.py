@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.catalog.store import Store
 from holdfast.io.objects import Objects
 from holdfast.spark.jobs.archive.errors import OtherLayout
+from holdfast.spark.jobs.archive.kept_decodings import DECODINGS
 from holdfast.spark.jobs.commit_log import FOLDER, STAGING
 
 MARKS = {  # What only an archive of this kind has.
@@ -12,7 +13,7 @@ MARKS = {  # What only an archive of this kind has.
     "delta": "_delta_log/",
     "iceberg": "holdfast/records/metadata/",
 }
-_UNFINISHED = (STAGING, "files/", "_dead_letters/")  # Left by a run that was killed before its first commit.
+_UNFINISHED = (STAGING, DECODINGS, "files/", "_dead_letters/")  # Left by a run that was killed before its first commit.
 
 
 def layout_of(objects: Objects) -> str | None:

@@ -14,6 +14,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.objects.open import open_objects
 from holdfast.spark.jobs.archive.columns import columns_of, new_columns
 from holdfast.spark.jobs.archive.errors import OtherLayout
+from holdfast.spark.jobs.archive.live import LIVE, is_full, live_after
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
     RECORDS,
@@ -24,7 +25,7 @@ from holdfast.spark.jobs.archive.state import (
     offsets_from_json,
     offsets_to_json,
 )
-from holdfast.spark.jobs.commit_log import STAGING, CommitLog, LoggedCommit, Move, clear_staging, publish
+from holdfast.spark.jobs.commit_log import REMOVED, STAGING, CommitLog, LoggedCommit, Move, clear_staging, publish
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 
 DEAD_LETTER_FOLDER = "_dead_letters/"  # Not seen by who reads the whole directory, but readable by its own name.
@@ -44,7 +45,7 @@ class ParquetTarget:
         log = CommitLog(self.store)
         newest = log.newest()
         if newest is not None:
-            self._publish(log, newest)
+            self.publish(log, newest)
         clear_staging(self.store, SystemClock().now_ms())
 
     def progress(self) -> ArchiveProgress:
@@ -77,7 +78,7 @@ class ParquetTarget:
         if known != dict(before.records):
             version -= 1  # Somebody has moved the offsets since: that number is theirs.
         elif newest is not None:
-            self._publish(log, newest)  # Its run may have been killed after `recover`: nobody looks behind the newest.
+            self.publish(log, newest)  # Its run may have been killed after `recover`: nobody looks behind the newest.
         moves = [Move(each.name, _final_name(run, each), each.size) for each in files]
         if newest is None or newest.memory.get("columns") != columns_of(schemas[RECORDS]):
             self.store.open().put(SCHEMA_FILE, [_footer(schemas[RECORDS])])
@@ -86,19 +87,25 @@ class ParquetTarget:
         rows = newest.memory.get("rows") if newest else 0
         if rows is not None:  # Earlier releases did not count.
             memory["rows"] = rows + sum(each.rows for each in files if each.table == RECORDS)
-        self._publish(log, log.commit(version, moves, memory))
+        if is_full(version):
+            memory[LIVE] = live_after(log, newest, LoggedCommit(version, tuple(moves), memory))
+        self.publish(log, log.commit(version, moves, memory))
 
     def _columns(self) -> dict[str, str]:
         newest = CommitLog(self.store).newest()
         return dict(newest.memory.get("columns", {})) if newest else {}
 
-    def _publish(self, log: CommitLog, commit: LoggedCommit) -> None:
-        """By executors: in an object store every file is copied."""
-        store = self.store
-        units = [Unit((store, each), 0, each.size) for each in log.unpublished(commit)]
+    def publish(self, log: CommitLog, commit: LoggedCommit) -> None:
+        """By executors: in an object store every file is copied. May be done again, by anybody, at any time."""
+        store, removed = self.store, commit.memory.get(REMOVED, ())
+        left = log.unpublished(commit)
+        for name in removed:  # First, so that who lists the directory sees no row twice.
+            store.open().delete(name)
+        units = [Unit((store, each, REMOVED in commit.memory), 0, each.size) for each in left]
         run_units(self.session, units, _publish_one)
-        for each in commit.moves:
-            store.open().delete(each.source)
+        if REMOVED not in commit.memory:
+            for each in commit.moves:
+                store.open().delete(each.source)
 
 
 def _footer(schema: Any) -> bytes:
@@ -108,8 +115,9 @@ def _footer(schema: Any) -> bytes:
     return bytes(out.getvalue())
 
 
-def _publish_one(todo: tuple[Store, Move]) -> None:
-    publish(*todo)
+def _publish_one(todo: tuple[Store, Move, bool]) -> None:
+    store, move, keeps_source = todo
+    publish(store, move, keeps_source=keeps_source)
 
 
 def _final_name(run: str, file: NewFile) -> str:

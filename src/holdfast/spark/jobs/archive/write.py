@@ -107,17 +107,22 @@ class _Files:
         self._done.append(NewFile(self._table, name, *key, file.rows, len(data), file.bounds))
 
 
+def file_options(schema: Any, compression: str) -> dict[str, Any]:
+    """How all files of archives are written."""
+    dictionary = [name for name in schema.names if name not in ("offset", "timestamp", "value", "headers")]
+    return {
+        "compression": compression,
+        "use_dictionary": [name for name in dictionary if not pa.types.is_nested(schema.field(name).type)],
+        "write_statistics": [name for name in schema.names if name not in ("key", "value", "headers")],
+    }
+
+
 class _File:
     """One Parquet file in memory: a task is small, so its files are."""
 
     def __init__(self, schema: Any, placement: Placement) -> None:
         self._buffer = pa.BufferOutputStream()
-        dictionary = [name for name in schema.names if name not in ("offset", "timestamp", "value", "headers")]
-        options: dict[str, Any] = {
-            "compression": placement.compression,
-            "use_dictionary": [name for name in dictionary if not pa.types.is_nested(schema.field(name).type)],
-            "write_statistics": [name for name in schema.names if name not in ("key", "value", "headers")],
-        }
+        options = file_options(schema, placement.compression)
         self._writer = pq.ParquetWriter(self._buffer, schema, **options)
         self._schema = schema
         self.rows = 0

@@ -14,7 +14,8 @@ from holdfast.client import Client
 from holdfast.errors import Corrupt
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.spark.jobs.replay.archive import COLUMNS, open_file
+from holdfast.spark.jobs.archive.parquet_file import open_file
+from holdfast.spark.jobs.replay.archive import COLUMNS
 from holdfast.spark.jobs.replay.plan import ReplayRange
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.spark.sink.staging import StagedObject, Stager, Targets

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from holdfast.catalog.store import Store
 from holdfast.errors import Rejected
@@ -13,29 +13,41 @@ from holdfast.spark.jobs.archive.state import RECORDS
 
 _FILE = "file://"
 
+FilesByTopic: TypeAlias = Mapping[str, Mapping[str, int]]  # Names, with their sizes.
+
 
 class NoArchive(Rejected):
-    """Not an archive that can be replayed."""
+    """Not an archive that can be read."""
 
     def __init__(self, url: str, why: str) -> None:
-        super().__init__(f"{url} cannot be replayed: {why}")
+        super().__init__(f"{url} cannot be read as an archive: {why}")
         self.url = url
         self.why = why
 
 
-def delta_files(store: Store, options: Mapping[str, str]) -> dict[str, list[str]]:
+def delta_files(store: Store, options: Mapping[str, str]) -> FilesByTopic:
     """The files of each topic in a Delta table, below its folder. The options are in the words of `deltalake`."""
     from deltalake import DeltaTable
 
-    table = DeltaTable(store.url, storage_options=dict(options) or None)
+    return delta_listed(store, DeltaTable(store.url, storage_options=dict(options) or None))
+
+
+def delta_listed(store: Store, table: Any) -> FilesByTopic:
+    """The same of a table that is open."""
     if "deletionVectors" in (table.protocol().reader_features or ()):
         raise NoArchive(store.url, "somebody has switched deletion vectors on, so rows of its files may be gone")
     listed: Any = table.get_add_actions(flatten=True)
-    return _by_topic(zip(*(listed.column(name).to_pylist() for name in ("partition.topic", "path")), strict=True))
+    columns = (listed.column(name).to_pylist() for name in ("partition.topic", "path", "size_bytes"))
+    return _by_topic(zip(*columns, strict=True))
 
 
-def iceberg_files(store: Store, properties: Mapping[str, str]) -> dict[str, list[str]]:
+def iceberg_files(store: Store, properties: Mapping[str, str]) -> FilesByTopic:
     """The files of each topic in an Iceberg table, below the warehouse. The properties are those of its catalog."""
+    return iceberg_listed(store, iceberg_table(store, properties))
+
+
+def iceberg_table(store: Store, properties: Mapping[str, str]) -> Any:
+    """The table of records, as its catalog has it now."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchTableError
     from sqlalchemy.exc import DatabaseError
@@ -44,19 +56,24 @@ def iceberg_files(store: Store, properties: Mapping[str, str]) -> dict[str, list
     try:
         # A SQL catalog makes its own tables where there are none, unless it is told not to.
         catalog = load_catalog("holdfast", **{**properties, "init_catalog_tables": "false"})
-        table = catalog.load_table(f"{NAMESPACE}.{RECORDS}")
+        return catalog.load_table(f"{NAMESPACE}.{RECORDS}")
     except NoSuchTableError:
         raise NoArchive(store.url, f"its catalog has no {NAMESPACE}.{RECORDS}: say which with --catalog") from None
     except DatabaseError as failure:
         raise NoArchive(
             store.url, f"its catalog cannot be read ({failure.orig}): say which with --catalog"
         ) from failure
+
+
+def iceberg_listed(store: Store, table: Any) -> FilesByTopic:
+    """The files of each topic in a table that is open."""
     place = [field.name for field in table.spec().fields].index("topic")
     found = []
     for each in table.scan().plan_files():
         if each.delete_files or each.file.spec_id != table.spec().spec_id:
             raise NoArchive(store.url, "somebody else has deleted rows of its table, or changed its partitions")
-        found.append((each.file.partition[place], _below(store, each.file.file_path)))
+        name = _below(store, each.file.file_path)
+        found.append((each.file.partition[place], name, each.file.file_size_in_bytes))
     return _by_topic(found)
 
 
@@ -78,8 +95,8 @@ def _below(store: Store, uri: str) -> str:
     return path.removeprefix(root)
 
 
-def _by_topic(found: Any) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
-    for topic, name in found:
-        made.setdefault(topic, []).append(name)
+def _by_topic(found: Iterable[tuple[str, str, int]]) -> FilesByTopic:
+    made: dict[str, dict[str, int]] = {}
+    for topic, name, size in found:
+        made.setdefault(topic, {})[name] = size
     return made

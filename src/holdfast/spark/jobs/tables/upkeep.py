@@ -1,8 +1,8 @@
-"""Small files of a table merged, and old ones let go, by the libraries of Delta and Iceberg themselves.
+"""Small files of a table merged, and old ones let go, of Delta and Iceberg by their own libraries.
 
 A commit of Delta's that merges files changes no row, and no offset that the archive has reached; what it replaces stays
-for who is reading. Of Iceberg snapshots are expired; its Python library has nothing that merges files. A directory of
-Parquet files cannot be changed under its readers: they would see rows twice, or not at all.
+for who is reading. Of Iceberg snapshots are expired; its Python library has nothing that merges files. Of a Parquet
+archive both are done by its own commits (`archive.merged`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from holdfast.cluster.topic_table import TopicTable
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.spark.jobs.archive.delta import DeltaTarget
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
+from holdfast.spark.jobs.archive.merged import let_go, merge_small
+from holdfast.spark.jobs.archive.parquet import ParquetTarget
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveTarget
 
 EXPIRE_S = 6 * 3600.0  # Between two looks for what is old: they list the whole table.
@@ -39,14 +41,23 @@ class Upkeep:
     def __call__(self, wanted: TopicTable, target: ArchiveTarget) -> None:
         """Look after one table. Whoever else has changed it meanwhile is left in peace until the next time."""
         now_s = self._clock.monotonic()
-        expires = now_s >= self._expired_s.get(wanted.location, now_s - EXPIRE_S) + EXPIRE_S
+        last_s = self._expired_s.get(wanted.location)
+        expires = last_s is None or now_s >= last_s + EXPIRE_S
         for table in (RECORDS, DEAD_LETTERS):
             if isinstance(target, DeltaTarget):
                 self._delta(target.open_table(table), expires=expires)
             elif isinstance(target, IcebergTarget) and expires:
                 self._iceberg(target.open_table(table))
+        if isinstance(target, ParquetTarget):
+            self._parquet(target, expires=expires)
         if expires:
             self._expired_s[wanted.location] = now_s
+
+    def _parquet(self, target: ParquetTarget, *, expires: bool) -> None:
+        now_ms = self._clock.now_ms()
+        merge_small(target, self._settings.file_size, now_ms)
+        if expires:
+            let_go(target, int(self._settings.old_s * 1000), now_ms)
 
     def _delta(self, table: Any, *, expires: bool) -> None:
         from deltalake.exceptions import CommitFailedError
