@@ -2,7 +2,8 @@
 
 Only changes are carried, so that what was chosen for the target stays: a larger `max.message.bytes` there, say. What
 the source had when it was last looked at is saved with the checkpoints, so that a change is seen that was made while no
-sync ran. Both ways, what one direction has carried is no change for the other.
+sync ran. Both ways, what one direction has carried is no change for the other. The rules of topics come along where
+that is asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from holdfast.client import Client
 from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
+from holdfast.sync.rules import PREFIX, carry_rules, not_looked_at, rules_of
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import OURS, to_copy
 
@@ -23,7 +25,9 @@ log = logging.getLogger(__name__)
 class SeenConfigs:
     """The configs of all topics as they were last seen, by cluster; for both directions of a sync."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, configs: bool = True, acls: bool = False) -> None:
+        self._configs = configs
+        self._acls = acls
         self._known: dict[tuple[str, str], dict[str, str]] = {}
         self._lock = threading.Lock()
 
@@ -39,15 +43,31 @@ class SeenConfigs:
         """Look again, and carry what has changed."""
         names = list(topics)
         with self._lock:
-            found = source.own_configs_of(names)
+            found = source.own_configs_of(names) if self._configs else {}
+            rules = rules_of(source, names) if self._acls else {}
             for name in names:
-                now, place = to_copy(found[name]), (sides[0].cluster_id, name)
-                before = self._known.get(place, now)
-                self._known[place] = now
+                place = (sides[0].cluster_id, name)
+                known = self._known.get(place)
+                now = to_copy(found[name]) if self._configs else _own(known or {})
+                before = (known or {}) | (now if known is None else {})
+                now |= rules[name] if self._acls else not_looked_at(before)
                 if now != before:
                     self._carry(name, before, now, sides[1], target)
+                self._known[place] = now  # Not before it is carried: who fails half-way tries it again.
 
     def _carry(self, topic: str, before: dict[str, str], now: dict[str, str], side: Side, target: Client) -> None:
+        if not_looked_at(now) != not_looked_at(before):
+            added, removed = carry_rules(topic, before, now, side, target)
+            there = self._known.get((side.cluster_id, topic))
+            if there is not None:
+                there |= dict.fromkeys(added, "")
+                for each in removed:
+                    there.pop(each, None)
+        self._carry_configs(topic, _own(before), _own(now), side, target)
+
+    def _carry_configs(
+        self, topic: str, before: dict[str, str], now: dict[str, str], side: Side, target: Client
+    ) -> None:
         given = {name: text for name, text in now.items() if before.get(name) != text}
         unset = [name for name in before if name not in now]
         there = to_copy(target.own_configs(topic))
@@ -64,7 +84,12 @@ class SeenConfigs:
         log.info("topic %s at %s follows its source: %s", topic, side.address, words)
         self._known[side.cluster_id, topic] = {
             name: text for name, text in (there | given).items() if name not in unset
-        }
+        } | not_looked_at(self._known.get((side.cluster_id, topic), {}))
+
+
+def _own(seen: Mapping[str, str]) -> dict[str, str]:
+    """The configs among what was seen of a topic."""
+    return {name: text for name, text in seen.items() if not name.startswith(PREFIX)}
 
 
 def _alter(target: Client, topic: str, given: Mapping[str, str], unset: list[str]) -> None:

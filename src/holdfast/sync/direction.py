@@ -177,7 +177,7 @@ class Direction:
         return attempt
 
     def _follow_configs(self, attempt: Attempt, source: Client, target: Client) -> None:
-        if self._settings.configs:
+        if self._settings.configs or self._settings.acls:
             self._seen.follow(attempt.faces, (self.source, self.target), source, target)
 
     def _watch(self, attempt: Attempt, source: Client, target: Client) -> bool:

@@ -43,7 +43,7 @@ class Sync:
         self.sides = wait_for(ask, settings.start_s, clock)
         self._stop = threading.Event()
         ways = [self.sides, self.sides[::-1]] if settings.both else [self.sides]
-        seen = SeenConfigs()
+        seen = SeenConfigs(configs=settings.configs, acls=settings.acls)
         self._directions = [Direction(source, target, settings, self._stop, seen) for source, target in ways]
         self._failures: list[BaseException] = []
 

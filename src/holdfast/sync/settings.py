@@ -20,6 +20,7 @@ class SyncSettings:
     last_writer_wins: bool = False
     set_aside: str | None = None  # The topic of the target for records that it refuses; None: their partition waits.
     configs: bool = True  # Follow changes of topic configs.
+    acls: bool = False  # Follow changes of the rules that name a topic.
     groups: bool = True  # Translate the offsets of consumer groups.
     workers: int = 4  # Threads for each direction.
     save_interval_s: float = 5.0

@@ -42,6 +42,7 @@ AsideOption = Annotated[
     ),
 ]
 ConfigsOption = Annotated[bool, typer.Option("--configs/--no-configs", help="Carry changes of topic configs.")]
+AclsOption = Annotated[bool, typer.Option("--acls", help="Carry changes of rules (ACLs) that name a topic.")]
 GroupsOption = Annotated[bool, typer.Option("--groups/--no-groups", help="Translate offsets of consumer groups.")]
 SaveOption = Annotated[float, typer.Option("--save-interval", metavar="SECONDS", help="Between two checkpoints.")]
 WorkersOption = Annotated[int, typer.Option("--workers", metavar="COUNT", help="Threads for each direction.")]
@@ -74,6 +75,7 @@ def sync(
     own_only: OwnOption = False,
     set_aside: AsideOption = None,
     configs: ConfigsOption = True,
+    acls: AclsOption = False,
     groups: GroupsOption = True,
     save_interval: SaveOption = 5.0,
     workers: WorkersOption = 4,
@@ -105,6 +107,7 @@ def sync(
         last_writer_wins=last_writer_wins,
         set_aside=set_aside,
         configs=configs,
+        acls=acls,
         groups=groups,
         workers=workers,
         save_interval_s=save_interval,
