@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
+.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale bench-sync demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -59,6 +59,7 @@ check: install $(STAMP)-spark
 bench: install $(if $(JVM),$(STAMP)-spark)
 	@.ci/install-versitygw
 	@.ci/install-java-clients
+	@.ci/install-mirror-maker
 	@.ci/run-if-there benchmarks/run.py $(if $(filter quick,$(BENCH)),--quick)
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
@@ -97,6 +98,13 @@ bench-operate: install
 # bench-scale: measure how cost grows with partitions, connections, stored records and groups
 bench-scale: install
 	@.ci/run-if-there benchmarks/scale/run.py
+	@$(BIN)/python docs/tools/bench_page.py
+
+# bench-sync: copies between clusters, beside MirrorMaker 2; RECORDS= of each size
+bench-sync: install
+	@.ci/install-java-clients
+	@.ci/install-mirror-maker
+	@.ci/run-if-there benchmarks/sync/run.py --records $(RECORDS)
 	@$(BIN)/python docs/tools/bench_page.py
 
 # demo: kill a broker under a million events, and check every one of them; fewer with EVENTS=

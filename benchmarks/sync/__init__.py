@@ -1,1 +1,1 @@
-"""Sync: how long a record is under way to the other cluster, over one partition and over very many."""
+"""Sync: how fast it copies beside MirrorMaker 2, and how long a record is under way, also over very many partitions."""
