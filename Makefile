@@ -59,7 +59,7 @@ check: install $(STAMP)-spark
 bench: install $(if $(JVM),$(STAMP)-spark)
 	@.ci/install-versitygw
 	@.ci/install-java-clients
-	@.ci/install-mirror-maker
+	@benchmarks/sync/install-mirror-maker
 	@.ci/run-if-there benchmarks/run.py $(if $(filter quick,$(BENCH)),--quick)
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
@@ -103,7 +103,7 @@ bench-scale: install
 # bench-sync: copies between clusters, beside MirrorMaker 2; RECORDS= of each size
 bench-sync: install
 	@.ci/install-java-clients
-	@.ci/install-mirror-maker
+	@benchmarks/sync/install-mirror-maker
 	@.ci/run-if-there benchmarks/sync/run.py --records $(RECORDS)
 	@$(BIN)/python docs/tools/bench_page.py
 
