@@ -56,7 +56,9 @@ PyObject *walk_frames(PyObject *module, PyObject *const *given, Py_ssize_t count
     if (offsets == NULL)
         return PyErr_NoMemory();
     Py_ssize_t offsets_size = (Py_ssize_t)(found * sizeof *offsets);
-    PyObject *answer = Py_BuildValue("y#n", (const char *)offsets, offsets_size, (Py_ssize_t)offset);
+    // Not by "y#": what was built with the headers of 3.13 would not run on 3.11.
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)offsets, offsets_size);
+    PyObject *answer = Py_BuildValue("Nn", bytes, (Py_ssize_t)offset);
     free(offsets);
     return answer;
 }
