@@ -7,6 +7,7 @@ STAMP := .venv/.holdfast
 DATA ?= ./data
 LISTEN ?=
 CONSOLE ?= 127.0.0.1:9096
+METRICS ?= $(if $(LISTEN),,127.0.0.1:9095)
 SEEDS ?= 1000
 ROUNDS ?= 100
 MINUTES ?= 1
@@ -26,7 +27,7 @@ JVM := $(shell command -v java)
 # help: list the targets
 help:
 	@echo "Holdfast: make <target>"
-	@sed -nE 's/^# ([a-z-]+): (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -nE 's/^# ([a-z-]+): (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
 
 # install: make .venv and put everything pinned into it; nothing outside the checkout, and no work twice
 install: $(STAMP)-run $(STAMP)-dev
@@ -34,9 +35,9 @@ install: $(STAMP)-run $(STAMP)-dev
 # spark: put what the pipelines need into .venv, too; a JDK has to be there for what is large
 spark: $(STAMP)-spark
 
-# run: start a broker on ./data at 127.0.0.1:9092, its console at 127.0.0.1:9096, or elsewhere with DATA=, LISTEN= and CONSOLE=
+# run: start a broker on ./data at 127.0.0.1:9092, its console at 127.0.0.1:9096, or elsewhere with DATA=, LISTEN=, CONSOLE= and METRICS=
 run: $(STAMP)-run
-	$(BIN)/holdfast serve --data $(DATA) --console $(CONSOLE)$(if $(LISTEN), --listen $(LISTEN))
+	$(BIN)/holdfast serve --data $(DATA) --console $(CONSOLE)$(if $(LISTEN), --listen $(LISTEN))$(if $(METRICS), --metrics $(METRICS))
 
 # test: run all tests, or some of them with TESTS=, and install the tools that these need
 test: install $(if $(and $(JVM),$(filter spark,$(TOOLS))),$(STAMP)-spark)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.broker.configs.kafka import FOREIGN
@@ -38,6 +39,8 @@ ENVIRONMENT_PREFIX = "HOLDFAST_"
 FILE_VARIABLE = "HOLDFAST_CONFIG"  # Names the file itself, so it is no setting.
 NO_SETTINGS = (FILE_VARIABLE, "HOLDFAST_BOOTSTRAP", "HOLDFAST_NATIVE")  # For commands that ask a broker; for `native`.
 _OF_A_SERVICE = re.compile(r"HOLDFAST_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
+
+_OF_A_BUCKET = re.compile(r"[A-Za-z0-9]{2,}:/")
 
 
 class UnknownSetting(Rejected):
@@ -90,6 +93,8 @@ class ServeSettings:
     def __post_init__(self) -> None:
         if not self.data_path.strip():
             raise ValueError("data_path must name a directory")
+        if _OF_A_BUCKET.match(self.data_path):
+            raise ValueError("data_path must be a directory here; a bucket is named by --store (serve.store)")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError("log_level must be debug, info, warning or error")
         if self.log_format not in ("text", "json"):
@@ -120,12 +125,17 @@ class Given(NamedTuple):
     source: str
 
 
-def load(file: Path | None, environment: Mapping[str, str], assignments: Iterable[str]) -> Settings:
-    """The settings from all sources."""
+def load(
+    file: Path | None,
+    environment: Mapping[str, str],
+    assignments: Iterable[str],
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> Settings:
+    """The settings from all sources; `options` are those of the command line that are short for a setting."""
     given = [
         *(from_file(file) if file else ()),
         *from_environment(environment),
-        *from_assignments(assignments),
+        *from_assignments(assignments, options),
     ]
     return build(_fetched(each, environment) for each in given)
 
@@ -168,7 +178,7 @@ def from_environment(environment: Mapping[str, str]) -> list[Given]:
     ]
 
 
-def from_assignments(assignments: Iterable[str]) -> list[Given]:
+def from_assignments(assignments: Iterable[str], options: Mapping[str, str] = MappingProxyType({})) -> list[Given]:
     """The settings in `section.name=value` texts."""
     given = []
     for assignment in assignments:
@@ -177,7 +187,7 @@ def from_assignments(assignments: Iterable[str]) -> list[Given]:
             raise Rejected(f"--set {assignment} must be --set section.name=value")
         if is_secret(name.strip()) and _has_secret(value):
             raise SecretOnCommandLine(name.strip())
-        given.append(Given(name.strip(), value.strip(), "--set"))
+        given.append(Given(name.strip(), value.strip(), options.get(name.strip(), "--set")))
     return given
 
 
@@ -218,7 +228,7 @@ def build(given: Iterable[Given]) -> Settings:
     """Settings with the given values, each checked."""
     places = known()
     sections: dict[str, dict[str, object]] = {}
-    last: dict[str, Given] = {}
+    last: dict[str, Given] = {}  # By section, and by section and field.
     given = list(given)
     _refuse_foreign(given)
     for each in given:
@@ -231,14 +241,15 @@ def build(given: Iterable[Given]) -> Settings:
         if each.name not in places:
             raise UnknownSetting(each.name, each.source, places)
         section, name, wanted = places[each.name]
-        sections.setdefault(section, {})[name] = _convert(each, wanted)
-        last[section] = each
+        sections.setdefault(section, {})[name] = _not_below(section, each, _convert(each, wanted))
+        last[section] = last[f"{section}.{name}"] = each
     made = {}
     for section, values in sections.items():
         try:
             made[section] = _section_type(section)(**values)
         except ValueError as failure:
-            raise Rejected(f"{last[section].source} sets {section} wrongly: {failure}") from None
+            guilty = last.get(f"{section}.{str(failure).partition(' ')[0]}", last[section])
+            raise Rejected(f"{guilty.source} sets {section} wrongly: {failure}") from None
     settings = Settings(**made)
     _check_ports(settings)
     _check_cluster(settings)
@@ -283,6 +294,14 @@ def _convert(given: Given, wanted: Any) -> object:
     if type(value) is wanted:
         return value
     raise BadSetting(given.name, given.source, value, _EXPECTED[wanted])
+
+
+def _not_below(section: str, given: Given, value: object) -> object:
+    """No count, size or time is negative; Kafka's own may be -1, which is none or for ever."""
+    least = -1 if section == "broker" else 0
+    if type(value) is int and value < least:
+        raise BadSetting(given.name, given.source, given.value, f"{least} or more")
+    return value
 
 
 def _parse(given: Given, text: str, wanted: type) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 EVERYDAY = "tests/cli/test_everyday.py"
+WRONG_DOOR = "tests/cli/test_wrong_door.py"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -12,6 +13,48 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 
 BUGS = [
+    bug(
+        "s3//bucket is a directory",
+        "io/objects/open.py",
+        "|file|memory)(:|//)",
+        "|file|memory):",
+        EVERYDAY + "::test_what_is_a_typo_is_one_sentence_and_makes_nothing",
+    ),
+    bug(
+        "a time may be negative",
+        "config.py",
+        "    if type(value) is int and value < least:\n",
+        "    if False:\n",
+        EVERYDAY + "::test_what_is_a_typo_is_one_sentence_and_makes_nothing",
+    ),
+    bug(
+        "who waits for a broker that hangs waits on",
+        "cli/terminal/broker.py",
+        "timeout_s=asked_s, ",
+        "",
+        WRONG_DOOR + "::test_waiting_for_a_broker_that_hangs_ends_when_it_was_said_to",
+    ),
+    bug(
+        "a subscription at the console's port never ends",
+        "cli/subscribe/run.py",
+        '            return link.recv(7) == b"HTTP/1."\n',
+        "            return False\n",
+        WRONG_DOOR + "::test_a_subscription_at_a_port_of_http_ends_with_a_sentence",
+    ),
+    bug(
+        "TLS hangs at the port of the metrics",
+        "metrics/endpoint.py",
+        "                    if not begin.isalpha():\n",
+        "                    if False:\n",
+        WRONG_DOOR + "::test_tls_at_a_port_without_it_is_ended_at_once",
+    ),
+    bug(
+        "certificates for tests do not say who has signed them",
+        "testing/certificates.py",
+        "        made = made.add_extension(signer, critical=False)  # Python 3.13 and later insist on it.\n",
+        "",
+        "tests/testing/test_secured_broker.py::test_its_certificates_pass_the_strict_checks_of_later_pythons",
+    ),
     bug(
         "a group stands behind what was fetched, not behind what was printed",
         "cli/consume/follow.py",

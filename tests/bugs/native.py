@@ -15,6 +15,14 @@ def bug(name: str, file: str, old: str, new: str, test: str) -> Bug:
 
 BUGS = [
     bug(
+        "what the headers of 3.13 build does not run on 3.11",
+        "walk.c",
+        '    PyObject *answer = Py_BuildValue("Nn", bytes, (Py_ssize_t)offset);\n',
+        "    Py_XDECREF(bytes);\n"
+        '    PyObject *answer = Py_BuildValue("y#n", (const char *)offsets, offsets_size, (Py_ssize_t)offset);\n',
+        "tests/native/test_build.py::test_what_the_newest_python_builds_runs_on_this_one",
+    ),
+    bug(
         "in C a null value is an empty one",
         "read_loops.c",
         "        clear_bit(field->validity, row);\n",

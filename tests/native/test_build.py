@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.pythons import newest_python
 
+import holdfast
 from holdfast.native import VARIABLE, kernels
 from holdfast.native.build import BUILT, is_current, source_number
 
@@ -37,3 +40,36 @@ def test_it_can_be_left_out() -> None:
     asked = [sys.executable, "-c", "from holdfast.native import kernels; print(kernels)"]
     environment = {**os.environ, VARIABLE: "off", "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     assert subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout == "None\n"
+
+
+@pytest.mark.skipif(kernels is None, reason="no machine code was built: cc or Python.h is missing")
+def test_what_the_newest_python_builds_runs_on_this_one(tmp_path: Path) -> None:
+    """A wheel says that it runs from 3.11 on, and is built by whatever Python there is."""
+    shutil.copytree(Path(holdfast.__file__).parent, tmp_path / "holdfast", ignore=shutil.ignore_patterns("__pycache__"))
+    built = tmp_path / "holdfast" / "native" / "kernels.abi3.so"
+    built.unlink()
+    subprocess.run([newest_python(), built.with_name("build.py")], check=True)
+    assert built.exists()
+    asked = [sys.executable, "-c", _WRITTEN_AND_READ]
+    done = subprocess.run(asked, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.stdout.strip() == str(built), done.stderr
+
+
+_WRITTEN_AND_READ = """
+import tempfile
+from holdfast.io.disk import RealDirectory
+from holdfast.log import Record, build, read_records
+from holdfast.native import kernels
+from holdfast.wal import LogId, Wal, WalSettings
+
+batch = build([Record(b"key", b"value")] * 100)
+assert len(list(read_records(batch))) == 100
+with tempfile.TemporaryDirectory() as path:
+    for number in range(2):  # The second start walks over the frames.
+        wal = Wal.open(RealDirectory(path), WalSettings())
+        wal.append(LogId(1, number), [bytes(batch)])
+        wal.sync()
+        assert len(list(wal.read(0, number + 1))) == number + 1
+        wal.close()
+print(kernels.__file__)
+"""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Producer
+from tests.support.pythons import newest_python
 
 from holdfast.native import ADVICE, VARIABLE
 from holdfast.testing import RunningBroker
@@ -61,18 +62,6 @@ def light(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def newest(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The same on the newest Python of this machine."""
     return install(tmp_path_factory.mktemp("newest"), "base.txt", newest_python())
-
-
-def newest_python() -> str:
-    """Where several are, the highest that we know to work; this one otherwise."""
-    roots = [Path(each) for each in os.environ.get("PATH", "").split(":")]
-    roots += Path.home().glob(".pyenv/versions/*/bin")
-    for minor in (14, 13, 12):
-        for root in roots:
-            python = root / f"python3.{minor}"
-            if python.exists() and run(python, "-c", "import ssl, ctypes, venv").returncode == 0:
-                return str(python)
-    return sys.executable
 
 
 def install(folder: Path, pinned: str, python: str = sys.executable) -> Installed:

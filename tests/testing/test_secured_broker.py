@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import time
 from collections.abc import Iterator
 
@@ -89,3 +91,14 @@ def test_a_right_that_is_none_is_refused(text: str) -> None:
 
 def test_fixtures_are_the_same(holdfast_secured_broker: SecuredBroker) -> None:
     assert _produce(holdfast_secured_broker, "admin", "orders") is None
+
+
+def test_its_certificates_pass_the_strict_checks_of_later_pythons(broker: SecuredBroker) -> None:
+    """X11: from 3.13 on `ssl.create_default_context` wants to know which key has signed what."""
+    context = broker.ssl_context()
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    with (
+        socket.create_connection(("127.0.0.1", broker.port), 10) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as link,
+    ):
+        assert link.version() == "TLSv1.3"

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.errors import Rejected
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.objects.open import open_objects
+from holdfast.io.objects.open import UnknownStore, is_misspelt, open_objects
 
 _NUMBERS = ("connect_timeout_ms", "request_timeout_ms", "retries", "retry_timeout_ms")
 _SWITCHES = ("allow_http",)
@@ -51,6 +51,8 @@ def _store_url(path: str) -> str:
     scheme, separator, _ = path.partition("://")
     if separator and scheme != "file":
         return path
+    if is_misspelt(path):
+        raise UnknownStore(path)
     folder = Path(unquote(urlsplit(path).path) if separator else path)
     if not folder.is_dir():
         raise Rejected(f"{folder} is not a directory: name a broker's data directory or its store")

@@ -21,7 +21,7 @@ def wait(timeout: TimeoutOption = 60.0, bootstrap: BootstrapOption = None, confi
       holdfast wait && holdfast topic create orders
       holdfast wait --timeout 10 --bootstrap broker.example:9093 --command-config client.properties
     """
-    from holdfast.cli.terminal.broker import asking, broker_at
+    from holdfast.cli.terminal.broker import broker_at, waiting
 
-    with asking(broker_at(bootstrap, config), timeout) as client:
+    with waiting(broker_at(bootstrap, config), timeout) as client:
         client.list_groups()  # A broker that waits for its store tells topics, but no groups.

@@ -92,5 +92,7 @@ class LogSettings:
             raise ValueError("segment_size_max must be at least 1 byte")
         if self.producer_ids_max < 1:
             raise ValueError("producer_ids_max must be at least 1")
+        if self.flushes_max < 1:
+            raise ValueError("flushes_max must be at least 1")
         if self.owner_check_ms < 10:
             raise ValueError("owner_check_ms must be at least 10")

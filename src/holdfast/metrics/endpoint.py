@@ -76,7 +76,11 @@ class Endpoint:
         try:
             async with asyncio.timeout(_REQUEST_S_MAX):
                 with self._asking.one_more(task):
-                    request = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                    begin = await reader.readexactly(1)
+                    if not begin.isalpha():
+                        log.debug("a connection was closed: it does not speak HTTP")  # But TLS, or Kafka's protocol.
+                        return
+                    request = (begin + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                     refusal = await self._refusal(request, writer)
                 answer = refusal or await self._answer(request)
                 with self._taking.one_more(task):

@@ -15,7 +15,7 @@ from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.objects.open import open_objects
+from holdfast.io.objects.open import UnknownStore, is_misspelt, open_objects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.rounds.series import PREFIX as ROUNDS
 from holdfast.segment.names import parse_manifest_name
@@ -34,6 +34,8 @@ def open_place(place: str, store: str | None) -> Place:
     """A data directory or a store. A wrong one must not pass for a sound, empty one, and is not made."""
     if "://" in place:
         return Place(_open_store(place), None)
+    if is_misspelt(place):
+        raise UnknownStore(place)
     path = Path(place)
     if not path.is_dir():
         raise Rejected(f"{place} is not a directory")

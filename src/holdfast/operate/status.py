@@ -12,6 +12,7 @@ from holdfast.errors import Rejected, Unavailable
 from holdfast.io.address import Address, parse_address
 
 _TIMEOUT_S = 10.0
+_OWN_PORT = "metrics have a port of their own, which `holdfast serve --metrics` names when it starts"
 _FIGURES = {  # What is told besides, and as what.
     "holdfast_tail_memory_bytes": "unflushed_bytes",
     "holdfast_unflushed_seconds": "unflushed_seconds",
@@ -105,11 +106,17 @@ def _scrape(address: Address, protection: Protection) -> str:
     except (OSError, http.client.HTTPException, UnicodeDecodeError) as failure:
         if context is not None and isinstance(failure, OSError) and is_of_tls(failure):
             raise failure_of(address, failure) from None
+        if isinstance(failure, http.client.HTTPException | UnicodeDecodeError):
+            raise Unavailable(
+                f"no metrics at {address}: what listens there does not speak HTTP; {_OWN_PORT}"
+            ) from failure
         raise Unavailable(f"no metrics at {address}: {failure}; was the broker started with --metrics?") from failure
     finally:
         connection.close()
     if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
         raise Rejected(f"no metrics at {address}: {text.strip()}; who you are is in the file of --command-config")
+    if answer.status == http.client.NOT_FOUND:
+        raise Unavailable(f"no metrics at {address}: it may be the console; {_OWN_PORT}")
     if answer.status != http.client.OK:
         raise Unavailable(f"no metrics at {address}: {answer.status} {answer.reason}")
     return text

@@ -15,6 +15,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 _LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _FAR_OFF = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
 _PLACES = (x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1")), x509.IPAddress(ip_address("::1")))
+_SIGNS = x509.KeyUsage(
+    digital_signature=True,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,7 @@ class Authority:
         made = _builder(self._name, self._name, key).add_extension(
             x509.BasicConstraints(ca=True, path_length=None), critical=True
         )
+        made = made.add_extension(_SIGNS, critical=True)
         self.pair = Pair(key, made.sign(key, hashes.SHA256()))
 
     @property
@@ -69,6 +81,8 @@ class Authority:
         made = made.add_extension(x509.SubjectAlternativeName(_PLACES), critical=False).add_extension(
             usage, critical=False
         )
+        signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.pair.key.public_key())
+        made = made.add_extension(signer, critical=False)  # Python 3.13 and later insist on it.
         return Pair(key, made.sign(self.pair.key, hashes.SHA256()))
 
 
@@ -113,4 +127,5 @@ def _builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(since)
         .not_valid_after(until)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )

@@ -111,6 +111,11 @@ SetOption = Annotated[
 ]
 
 
+def _option_of(name: str) -> str:
+    """The option that is short for a setting of `serve`."""
+    return f"--{name.removesuffix('_path').removesuffix('_listen').replace('_', '-')}"
+
+
 def serve(
     context: typer.Context,
     data: DataOption = None,
@@ -154,8 +159,10 @@ def serve(
     given = ["cluster.member=true", "wal.place=store", *given] if cluster else given
     given += [f"wal.place={wal_place}"] if wal_place is not None else []
 
+    options = {f"serve.{name}": _option_of(name) for name, value in short.items() if value is not None}
+
     def load() -> config.Settings:
-        return config.load(config_file, os.environ, given)
+        return config.load(config_file, os.environ, given, options)
 
     settings = load()
     begin_lines(settings.serve.log_level, settings.serve.log_format)

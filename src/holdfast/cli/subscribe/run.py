@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.client import Client, SecurityOptions
 from holdfast.client.settings import read_security
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.io.address import parse_address
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Event, Filter, Subscription, subscribe
@@ -51,7 +53,7 @@ async def run(wanted: Wanted) -> None:
     try:
         async with subscription:
             printing = asyncio.ensure_future(_print_all(subscription, wanted, progress))
-            looking = asyncio.ensure_future(_look_for_kafka(subscription, wanted))
+            looking = asyncio.ensure_future(_look_for_others(subscription, wanted))
             try:
                 await asyncio.wait([printing, looking], return_when=asyncio.FIRST_COMPLETED)
                 if looking.done() and not printing.done():
@@ -69,8 +71,8 @@ async def run(wanted: Wanted) -> None:
         _tell_end(subscription, progress.given)
 
 
-async def _look_for_kafka(subscription: Subscription, wanted: Wanted) -> None:
-    """Ends when the first server has answered; raises if what does not answer there is the Kafka port."""
+async def _look_for_others(subscription: Subscription, wanted: Wanted) -> None:
+    """Ends when the first server has answered; raises if what is there is a port for others."""
     stats = subscription.stats
     while not stats.errors:
         if stats.events or stats.live:
@@ -83,6 +85,11 @@ async def _look_for_kafka(subscription: Subscription, wanted: Wanted) -> None:
                 f"{address} is a port for Kafka clients: subscribers have their own, which `holdfast serve` names when "
                 "it starts (subscribers at …), two above the first one unless subscribe.listen says otherwise"
             )
+        if await asyncio.to_thread(_speaks_http, address):
+            raise Rejected(
+                f"{address} speaks HTTP, as a console and metrics do: subscribers have a port of their own, which "
+                "`holdfast serve` names when it starts (subscribers at …)"
+            )
 
 
 def _speaks_kafka(address: str) -> bool:
@@ -92,6 +99,18 @@ def _speaks_kafka(address: str) -> bool:
     except (HoldfastError, OSError):
         return False
     return True
+
+
+def _speaks_http(address: str) -> bool:
+    """Subscribers' port speaks HTTP/2, and answers this with something else, or not at all."""
+    where = parse_address(address)
+    try:
+        with socket.create_connection((where.host, where.port), _PROBE_S) as link:
+            link.settimeout(_PROBE_S)
+            link.sendall(f"GET / HTTP/1.1\r\nHost: {where.host}\r\n\r\n".encode())
+            return link.recv(7) == b"HTTP/1."
+    except OSError:
+        return False
 
 
 async def _print_all(subscription: Subscription, wanted: Wanted, progress: SubscribeProgress) -> None:

@@ -17,6 +17,7 @@ from holdfast.client.errors import BrokerUnreachable, NotNow, TopicNotFound, rea
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 
 _PATIENCE_S = 30.0  # How long a broker may be away before a command that stays gives up.
+_ASKED_S_MIN, _ASKED_S_MAX = 1.0, 5.0  # How long one try may take, of those who wait.
 
 
 def broker_at(bootstrap: str | None, config: Path | None) -> ClientSettings:
@@ -25,9 +26,17 @@ def broker_at(bootstrap: str | None, config: Path | None) -> ClientSettings:
 
 
 @contextmanager
-def asking(where: ClientSettings, patience_s: float = 0) -> Iterator[Client]:
-    """A client that asks once: what cannot be done now is a failure at once, or when patience ends."""
-    with _in_our_words(), Client(where, follow_leaders=False, patience_s=patience_s) as client:
+def asking(where: ClientSettings) -> Iterator[Client]:
+    """A client that asks once: what cannot be done now is a failure at once."""
+    with _in_our_words(), Client(where, follow_leaders=False, patience_s=0) as client:
+        yield client
+
+
+@contextmanager
+def waiting(where: ClientSettings, patience_s: float) -> Iterator[Client]:
+    """A client that asks until patience ends, also when somebody is there who does not answer."""
+    asked_s = min(max(patience_s, _ASKED_S_MIN), _ASKED_S_MAX)
+    with _in_our_words(), Client(where, follow_leaders=False, timeout_s=asked_s, patience_s=patience_s) as client:
         yield client
 
 

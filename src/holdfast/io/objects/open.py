@@ -15,7 +15,7 @@ from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 
 _buckets: dict[str, MemoryBucket] = {}  # So that everybody in this process who says memory://name means the same one.
 _buckets_lock = threading.Lock()
-_LIKE_A_URL = re.compile(r"(s3a?|gs|az|abfss?|https?|file|memory):")  # `s3:/bucket` is no directory.
+_LIKE_A_URL = re.compile(r"(s3[an]?|gc?s|az|wasbs?|abfss?|https?|file|memory)(:|//)", re.IGNORECASE)
 
 
 class UnknownStore(Rejected):
@@ -45,7 +45,7 @@ def open_objects(url: str, options: Mapping[str, Any] | None = None, *, is_known
         return _memory(rest)
     if separator and scheme == "file":
         return LocalObjects(_local_path(url), may_be_absent=is_known)
-    if not separator and url and not _LIKE_A_URL.match(url):
+    if not separator and url and not is_misspelt(url):
         return LocalObjects(url, may_be_absent=is_known)
     raise UnknownStore(url)
 
@@ -54,6 +54,11 @@ def is_remote(url: str) -> bool:
     """Whether a store is reached over HTTP."""
     scheme, separator, _ = url.partition("://")
     return bool(separator) and scheme in ("s3", "gs", "az")
+
+
+def is_misspelt(url: str) -> bool:
+    """Whether what looks like a path was meant to be a URL: `s3:/bucket` and `s3//bucket` are no directories."""
+    return "://" not in url and bool(_LIKE_A_URL.match(url))
 
 
 def _memory(name: str) -> MemoryObjects:
