@@ -22,8 +22,12 @@ def advice(missing: ModuleNotFoundError) -> str | None:
     package = (missing.name or "").partition(".")[0]
     if package not in _EXTRAS:
         return None
-    extra = _EXTRAS[package]
-    return f"{package} is not installed: pip install 'holdfast[{extra}]', or '.[{extra}]' in a checkout"
+    return f"{package} is not installed: {how_to_get(_EXTRAS[package])}"
+
+
+def how_to_get(extra: str) -> str:
+    """The command, also for whoever has a checkout: it is on no package index yet."""
+    return f"pip install 'holdfast[{extra}]', or '.[{extra}]' in a checkout"
 
 
 def need(package: str) -> None:

@@ -35,6 +35,20 @@ BUGS = [
         WRONG_DOOR + "::test_waiting_for_a_broker_that_hangs_ends_when_it_was_said_to",
     ),
     bug(
+        "who waits for a cluster waits for the dead, too",
+        "client/client.py",
+        "groups.groups_of(self._nodes.controller())",
+        "groups.list_groups(self._nodes)",
+        "tests/docs/test_service_blocks.py::TestWithS3::test_two_machines_on_one_bucket",
+    ),
+    bug(
+        "a subscription that is told to end says no cursor",
+        "cli/subscribe/run.py",
+        "    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)\n",
+        "",
+        "tests/docs/test_service_blocks.py::test_subscriptions_of_two_places_and_from_a_cursor",
+    ),
+    bug(
         "a subscription at the console's port never ends",
         "cli/subscribe/run.py",
         '            return link.recv(7) == b"HTTP/1."\n',

@@ -16,6 +16,8 @@ TimeoutOption = Annotated[
 def wait(timeout: TimeoutOption = 60.0, bootstrap: BootstrapOption = None, config: CommandConfigOption = None) -> None:
     """Wait until a broker can be reached and serves: also until its store has answered, if that was away.
 
+    Of a cluster whoever leads has to serve, and to be reached from here.
+
     \b
     Examples:
       holdfast wait && holdfast topic create orders
@@ -24,4 +26,4 @@ def wait(timeout: TimeoutOption = 60.0, bootstrap: BootstrapOption = None, confi
     from holdfast.cli.terminal.broker import broker_at, waiting
 
     with waiting(broker_at(bootstrap, config), timeout) as client:
-        client.list_groups()  # A broker that waits for its store tells topics, but no groups.
+        client.check_served()

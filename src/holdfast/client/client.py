@@ -266,6 +266,10 @@ class Client:
         """The groups of all brokers."""
         return self._try(lambda: groups.list_groups(self._nodes))
 
+    def check_served(self) -> None:
+        """Whether whoever leads tells its groups: a broker that waits for its store tells topics, but no groups."""
+        self._try(lambda: groups.groups_of(self._nodes.controller()))
+
     def describe_groups(self, names: Iterable[str]) -> list[GroupInfo]:
         """Groups with their members, in the order asked for. One that is not there is `Refused`."""
         wanted = list(names)

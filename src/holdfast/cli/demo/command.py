@@ -16,6 +16,7 @@ import typer
 from holdfast.cli.terminal.options import JsonOption
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
+from holdfast.extras import how_to_get
 
 if TYPE_CHECKING:
     from holdfast.demo.plan import Step
@@ -60,7 +61,7 @@ def demo(
 
     for package in ("confluent_kafka", "pyarrow"):  # Without Spark the steps that need it say so.
         if find_spec(package) is None:
-            raise Rejected(f"the demo needs {package}: pip install 'holdfast[demo]'")
+            raise Rejected(f"the demo needs {package}: {how_to_get('demo')}")
     wanted = DemoWanted(events or (QUICK_EVENTS if quick else EVENTS), directory)
     code = carry_out(wanted, STEPS, report, as_json=as_json)
     if code:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.settings import BrokerSettings
 from holdfast.errors import Rejected
+from holdfast.extras import how_to_get
 from holdfast.io.address import is_loopback, parse_address
 from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.tls import TlsSettings
@@ -24,7 +25,7 @@ from holdfast.security.tls import TlsSettings
 SUBSCRIBE = "subscribe.listen"
 METRICS = "serve.metrics_listen"
 CONSOLE = "serve.console_listen"
-NO_ARROW = "it needs pyarrow: pip install 'holdfast[arrow]'"
+NO_ARROW = f"it needs pyarrow: {how_to_get('arrow')}"
 _SIGN = "://"
 _USUAL = TlsSettings()
 

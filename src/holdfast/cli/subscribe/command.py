@@ -113,5 +113,5 @@ def subscribe(
         as_json=as_json,
         progress=progress,
     )
-    with contextlib.suppress(KeyboardInterrupt):  # The way to end it.
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):  # The ways to end it.
         asyncio.run(run(wanted))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -47,6 +48,9 @@ class Wanted:
 
 async def run(wanted: Wanted) -> None:
     """Until the end, or until it is cancelled; what was given is told either way."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     subscription = _subscribe(wanted)
     progress = progress_for(wanted.progress, subscription.stats, SystemClock())
     showing = asyncio.ensure_future(progress.run())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from holdfast.errors import Rejected
+from holdfast.extras import how_to_get
 
 _BARS_MAX = 40
 _COLOURS = ("#2a7f62", "#4c72b0", "#c98b2b", "#8172b3", "#937860", "#c0392b")
@@ -22,7 +23,7 @@ def write_plot(
     try:
         import matplotlib
     except ImportError:
-        raise Rejected("--plot needs matplotlib: install holdfast[spark]") from None
+        raise Rejected(f"--plot needs matplotlib: {how_to_get('spark')}") from None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -57,12 +57,14 @@ class GroupInfo(NamedTuple):
 
 def list_groups(nodes: Nodes) -> list[ListedGroup]:
     """The groups of all brokers."""
-    found = []
-    for connection in nodes.all():
-        answer = connection.ask(Key.LIST_GROUPS, ListGroupsRequest(states_filter=[], types_filter=[]))
-        check(f"the groups of the broker at {connection.address}", answer.error_code)
-        found += [ListedGroup(each.group_id, each.protocol_type, each.group_state) for each in answer.groups]
-    return found
+    return [each for connection in nodes.all() for each in groups_of(connection)]
+
+
+def groups_of(connection: Connection) -> list[ListedGroup]:
+    """The groups of one broker."""
+    answer = connection.ask(Key.LIST_GROUPS, ListGroupsRequest(states_filter=[], types_filter=[]))
+    check(f"the groups of the broker at {connection.address}", answer.error_code)
+    return [ListedGroup(each.group_id, each.protocol_type, each.group_state) for each in answer.groups]
 
 
 def describe_groups(nodes: Nodes, names: Iterable[str]) -> list[GroupInfo]:

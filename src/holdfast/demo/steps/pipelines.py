@@ -14,6 +14,7 @@ from holdfast.demo.commands import run_command
 from holdfast.demo.events import TOPIC
 from holdfast.demo.outcome import DemoClaim, NotThere, Outcome
 from holdfast.demo.stage import Stage
+from holdfast.extras import how_to_get
 
 
 def archive(stage: Stage) -> Outcome:
@@ -74,4 +75,4 @@ def check_spark() -> None:
     if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
         raise NotThere("a JDK, on which Spark runs,", "install one, 17 or newer, and run the demo again")
     if importlib.util.find_spec("pyspark") is None:
-        raise NotThere("PySpark", "pip install 'holdfast[spark]'")
+        raise NotThere("PySpark", how_to_get("spark"))

@@ -13,6 +13,7 @@ from holdfast.demo.outcome import NotThere
 from holdfast.demo.stage import Stage
 from holdfast.demo.steps.restarting import Restarting
 from holdfast.errors import Unavailable
+from holdfast.extras import how_to_get
 
 _COLUMN = 50_000
 _SAMPLE_S = 0.1
@@ -25,7 +26,7 @@ def confluent_kafka() -> Any:
     try:
         import confluent_kafka as package
     except ImportError as failure:
-        raise NotThere("confluent-kafka", "pip install 'holdfast[demo]'") from failure
+        raise NotThere("confluent-kafka", how_to_get("demo")) from failure
     return package
 
 

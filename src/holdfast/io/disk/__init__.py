@@ -189,7 +189,7 @@ def _make_durable_directory(path: str, mode: int = 0o700) -> None:
         os.mkdir(path, mode)
     except FileExistsError:
         if not os.path.isdir(path):
-            raise
+            raise Rejected(f"{path} is not a directory") from None
     _sync_names(parent)
 
 

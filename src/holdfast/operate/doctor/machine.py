@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from holdfast.errors import Rejected
+from holdfast.extras import how_to_get
 from holdfast.io.address import bind, parse_address
 from holdfast.native import ADVICE, has_numba, kernels
 from holdfast.operate.doctor.finding import DoctorFinding, advice, missing, ok
@@ -116,8 +117,8 @@ def java_version(said: str) -> int | None:
 
 def pyspark() -> DoctorFinding:
     if importlib.util.find_spec("pyspark") is None:
-        return advice("pyspark", "none", "for pipelines on Spark: pip install 'holdfast[spark]'")
+        return advice("pyspark", "none", f"for pipelines on Spark: {how_to_get('spark')}")
     version = importlib.metadata.version("pyspark")
     if int(version.split(".")[0]) < 4:
-        return advice("pyspark", version, "pipelines need PySpark 4: pip install 'holdfast[spark]'")
+        return advice("pyspark", version, f"pipelines need PySpark 4: {how_to_get('spark')}")
     return ok("pyspark", version)
