@@ -166,7 +166,7 @@ pictures: install
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt
 lock: $(STAMP)-tools
-	@for set in install run base fast spark dev; do .ci/compile-requirements $$set; done
+	@for set in install run base fast spark dev faust; do .ci/compile-requirements $$set; done
 
 # clean: remove everything that can be made again, but never ./data
 clean:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,16 @@ def test_the_recipe_for_node(tmp_path: Path) -> None:
     (tmp_path / "recipe.js").write_text(NODE.replace("BLOCK", block("js")))
     run(tmp_path, "node recipe.js")
     assert is_gone(tmp_path, (tmp_path / "where").read_text())
+
+
+def test_the_recipe_for_faust(tmp_path: Path) -> None:
+    """In an environment of its own, from what is pinned for it."""
+    environment = tmp_path / "faust"
+    uv, python = Path(sys.executable).with_name("uv"), environment / "bin" / "python"
+    pinned = [word for name in ("base", "faust") for word in ("-r", str(ROOT / "requirements" / f"{name}.txt"))]
+    subprocess.run([uv, "venv", "-q", "--python", sys.executable, environment], check=True)
+    subprocess.run([uv, "pip", "install", "-q", "--python", python, "--require-hashes", *pinned], check=True)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    surroundings = clean | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([python, "-c", block("py")], env=surroundings, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
