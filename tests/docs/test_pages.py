@@ -38,3 +38,19 @@ def test_an_outdated_page_is_found(tmp_path: Path) -> None:
     assert page.read_text() == "old\n"
     assert subprocess.run(check, cwd=TOOLS, capture_output=True).returncode == 0
     assert page.read_text() == "new\n"
+
+
+def test_what_the_faq_says_of_the_size_of_the_code_is_so() -> None:
+    """Within a tenth: 'one can read it in an afternoon' was said of 28,000 lines once."""
+    text = (ROOT / "docs" / "faq.md").read_text()
+    said = re.search(r"([\d,]+) lines of Python and ([\d,]+) of C in (\d+) rooms", text)
+    assert said
+    code, wal = ROOT / "src" / "holdfast", re.search(r"back after a crash \(([\d,]+) lines\)", text)
+    assert wal
+    counted = [(said[1], code, ".py"), (said[2], code, ".[ch]"), (wal[1], code / "wal", ".py")]
+    for figure, folder, ending in counted:
+        lines = sum(len(each.read_text().splitlines()) for each in folder.rglob(f"*{ending}"))
+        assert abs(int(figure.replace(",", "")) / lines - 1) < 0.1, (figure, lines)
+    drawing = (ROOT / "ARCHITECTURE.md").read_text().partition("## The rooms")[2].split("```")[1]
+    rooms = re.findall(r"(?<= {3})[a-z]+(?= {3}|\n)", re.sub(r" {5,}\S.*", "   ", drawing).replace("\n", "   \n   "))
+    assert len(rooms) == int(said[3]), rooms

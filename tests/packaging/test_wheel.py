@@ -127,10 +127,48 @@ def test_the_newest_python_of_this_machine_serves_as_well(newest: Installed, tmp
         assert broker.stop() == 0
 
 
-def test_the_source_archive_makes_the_same_wheel(installed: Installed, tmp_path: Path) -> None:
-    uv("build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", tmp_path, ROOT)
-    [source], [wheel] = tmp_path.glob("*.tar.gz"), tmp_path.glob("*.whl")
-    assert source.stat().st_size < 20 << 20
+def test_the_newest_python_speaks_tls_with_itself(newest: Installed) -> None:
+    """Its checks of certificates are stricter than those of the oldest: broker, client and `holdfast.testing` pass."""
+    program = """
+import socket
+from holdfast.testing import secured_broker
+with secured_broker({}) as broker:
+    broker.topic("orders", "tea")
+    with socket.create_connection(("127.0.0.1", broker.port), 10) as plain:
+        print(broker.ssl_context().wrap_socket(plain, server_hostname="localhost").version())
+    print(broker.read("orders")[0].value)
+"""
+    done = newest.run("python", "-c", program)
+    assert done.stdout.split() == ["TLSv1.3", "b'tea'"], done.stderr
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    uv("build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", folder, ROOT)
+    return folder
+
+
+@pytest.mark.parametrize("which", ["oldest", "newest"])
+def test_the_source_archive_is_built_and_serves(source: Path, tmp_path: Path, which: str) -> None:
+    """In an empty environment: with what it needs to run and to be built, and nothing else."""
+    python = tmp_path / "venv" / "bin" / "python"
+    uv("venv", "-q", "--python", sys.executable if which == "oldest" else newest_python(), tmp_path / "venv")
+    pinned = [word for name in ("base", "install") for word in ("-r", ROOT / "requirements" / f"{name}.txt")]
+    uv("pip", "install", "-q", "--python", python, "--require-hashes", *pinned)
+    [archive] = source.glob("*.tar.gz")
+    uv("pip", "install", "-q", "--offline", "--python", python, "--no-deps", "--no-build-isolation", archive)
+    program = "from holdfast.native import kernels; print(kernels.__file__)"
+    assert run(python, "-c", program).stdout.startswith(str(tmp_path))
+    with RunningBroker(tmp_path / "data", python=python, environment={"PYTHONPATH": ""}) as broker:
+        broker.topic("orders", "tea")
+        broker.restart()
+        assert [each.value for each in broker.read("orders")] == [b"tea"]
+
+
+def test_the_source_archive_makes_the_same_wheel(installed: Installed, source: Path) -> None:
+    [archive], [wheel] = source.glob("*.tar.gz"), source.glob("*.whl")
+    assert archive.stat().st_size < 20 << 20
     with zipfile.ZipFile(wheel) as made, zipfile.ZipFile(installed.wheel) as other:
         assert set(made.namelist()) == set(other.namelist())
 
