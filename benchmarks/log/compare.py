@@ -37,7 +37,7 @@ A partition is opened with everything else open already; its manifests are made 
 
 Decoding is of records with keys of 8 and values of 100 bytes, headers on a tenth, in batches of 1,000, with crc check,
 to Arrow columns in outputs of 20,000. Parquet holds the same rows in the same codec, in memory; pyarrow reads it with
-one thread."""
+one thread. The format's own limit is beside it: each batch's crc, and its records decompressed, and nothing else."""
 
 
 def parse_arguments() -> argparse.Namespace:
