@@ -6,6 +6,7 @@ group is appended in the turn that would have flushed a single request.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
@@ -137,10 +138,15 @@ class Together:
             return
         groups, self._groups = self._groups, {}
         for group in groups.values():
-            if len(group.members) == 1:
-                self._alone(*group.members[0])
-            elif group.members:
-                self._append(group)
+            try:
+                if len(group.members) == 1:
+                    self._alone(*group.members[0])
+                elif group.members:
+                    self._append(group)
+            except Exception as mistake:  # Ours: it must not leave the others of this turn without an answer.
+                _complain(mistake)
+                for member in group.members:
+                    self._refuse(*member, mistake)
 
     def _append(self, group: _Group) -> None:
         partition, members, batches = group.partition, group.members, group.batches
@@ -194,5 +200,13 @@ class Together:
             topic = one[1].topics[0]
             produced = _new_produced((topic.partitions[0].partition, 0, base, -1, start, None, ()))
             head = request.header
-            done([frame_one(head.api_version, head.correlation_id, topic.topic_id or topic.name or "", produced)])
             base += header.last_offset_delta + 1
+            try:
+                done([frame_one(head.api_version, head.correlation_id, topic.topic_id or topic.name or "", produced)])
+            except Exception as mistake:  # Of one connection, and no other's affair.
+                _complain(mistake)
+
+
+def _complain(mistake: Exception) -> None:
+    told = {"message": "requests that came together were not answered as they should", "exception": mistake}
+    asyncio.get_running_loop().call_exception_handler(told)
