@@ -167,6 +167,39 @@ def test_brokers_come_and_go_under_load(tmp_path: Path) -> None:
         assert TOPIC not in admin.list_topics(timeout=10).topics
 
 
+def test_a_broker_is_drained_and_stopped_and_nobody_waits(tmp_path: Path) -> None:
+    """C5, in part: by a command; it leads nothing until it is started anew, and the last one is not drained."""
+    store = str(tmp_path / "store")
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1, 2)
+        cluster.make_topic()
+        until_led_by(cluster, 2, {1, 2})
+        writers = Writers(cluster.bootstrap)
+        try:
+            writers.more()
+            drained = subprocess.run([COMMAND, "cluster", "drain", store, "1"], check=True, capture_output=True)
+            assert b"and leads nothing" in drained.stderr
+            assert set(leaders(cluster, 2)) == {2}
+            _, found = status(store)
+            assert [(each["broker"], each["state"], each["partitions"]) for each in found["brokers"]] == [
+                (1, "leaves", 0),
+                (2, "leads", found["partitions"]),
+            ]
+            last = subprocess.run([COMMAND, "cluster", "drain", store, "2"], check=False, capture_output=True)
+            assert last.returncode == 1
+            assert b"nobody else is there" in last.stderr
+            writers.more()
+            assert cluster.brokers[1].stop() == 0
+            gap = writers.more()
+            start(cluster, 1)
+            until_led_by(cluster, 2, {1, 2}, 60.0)
+            writers.more()
+        finally:
+            writers.end()
+        print(f"stopped behind a drain: without an ack for {gap:.1f} s")
+        writers.check(cluster.brokers[2].address)
+
+
 def test_what_many_leaders_cannot_do_yet_is_refused(tmp_path: Path) -> None:
     """C7, in part: share groups, and brokers that would lead alone; with a sentence that says so."""
     with many(tmp_path, *QUICK) as cluster:

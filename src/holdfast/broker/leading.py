@@ -2,7 +2,7 @@
 
 follow      the metadata: partitions that are ours are opened, others dropped, and so are coordinators
 care        lives that are over are settled, and their partitions given to those who live
-carry out   wishes: partitions of ours that somebody else should lead are handed over
+carry out   wishes: partitions of ours that somebody else should lead are handed over; all, if we are to leave
 balance     the eldest wishes for moves to whoever leads least
 """
 
@@ -32,6 +32,7 @@ from holdfast.cluster.identity import claim_store
 from holdfast.cluster.leads import assign, balance, spread, wish
 from holdfast.cluster.lives import BrokerLife, leave
 from holdfast.cluster.member import LifeEnded
+from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.cluster.secret import cluster_secret
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
@@ -286,6 +287,9 @@ class Leading:
     async def _carry_out(self) -> None:
         metadata = self._metadata.metadata
         leads, lives = metadata.leads, metadata.lives
+        if self._life.life in lives.leaving:  # An operator wants it, and may stop this broker then.
+            await self._give_all(metadata)
+            return
         due = [
             (home, lives.by_broker[broker].life)
             for home, broker in leads.wishes.items()
@@ -321,11 +325,14 @@ class Leading:
             log.warning("not everything was handed over: %s", failure or "it took too long")
 
     async def _drain(self) -> None:
-        metadata = await self._leadership.commit(leave(self._life.broker, self._life.life))
+        await self._give_all(await self._leadership.commit(leave(self._life.broker, self._life.life)))
+
+    async def _give_all(self, metadata: Metadata) -> None:
+        """Hand over all that we lead, some at a time."""
         others = metadata.lives.ended(self._life.broker, self._life.life)
-        if not others.by_broker:
-            return
         mine = [each.home for each in self._open()]
+        if not others.by_broker or not mine:
+            return
         turns = asyncio.Semaphore(_MOVES_MAX)
 
         async def hand_over(home: PartitionId, to: int) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.leads import wish
 from holdfast.cluster.lease import Lease, read_lease
-from holdfast.cluster.lives import BrokerLife
+from holdfast.cluster.lives import BrokerLife, leave
 from holdfast.cluster.metadata_log import MetadataLog
-from holdfast.errors import Rejected
+from holdfast.errors import Rejected, Unavailable
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Objects
@@ -18,6 +18,7 @@ from holdfast.io.versions import VersionRetries
 from holdfast.log.rounds.series import all_series
 from holdfast.types import PartitionId
 
+_DRAIN_LOOK_S = 0.5
 LOOK_S = 2.5  # Between two looks at the leases: a broker that lives has said so twice.
 
 
@@ -35,7 +36,7 @@ def look_at_members(objects: Objects, wait: Callable[[float], None]) -> dict[str
     leading = {each.life for each in lives.eldest_first} if leads.is_spread else {lives.leader}
     partitions = sum(each.partitions for each in metadata.topics.values())
     rows = [
-        _row(each, before.get(each.life), objects, leading)
+        _row(each, before.get(each.life), objects, leading, lives.leaving)
         | ({"partitions": counts.get(each.life, 0)} if leads.is_spread else {})
         for each in lives.eldest_first
     ]
@@ -76,10 +77,42 @@ def wish_for(objects: Objects, wait: Callable[[float], None], topic: str, partit
         log.commit(wish({home: broker}))
 
 
-def _row(life: BrokerLife, before: Lease | None, objects: Objects, leading: Collection[int]) -> dict[str, Any]:
+def drain(objects: Objects, wait: Callable[[float], None], broker: int, seconds: float) -> int:
+    """Let a broker hand over all that it leads, and be given nothing any more; how many partitions have moved.
+
+    Raises Rejected if nobody else could lead, and Unavailable if it takes longer: it goes on, and may be asked again.
+    """
+    clock = SystemClock()
+    log = MetadataLog(objects, read_cluster(objects), "", VersionRetries(clock, SystemChance(), wait), "operator")
+    lives = log.metadata.lives
+    if not log.metadata.leads.is_spread:
+        raise Rejected("one broker leads everything here: stop it, and another takes over (cluster.leaders=many)")
+    life = lives.by_broker.get(broker)
+    if life is None:
+        there = ", ".join(str(each.broker) for each in lives.eldest_first) or "none"
+        raise Rejected(f"broker {broker} is not in the cluster: there are {there}")
+    if all(each.life == life.life or each.life in lives.leaving for each in lives.eldest_first):
+        raise Rejected(f"nobody else is there to lead what broker {broker} leads: start another first")
+    if life.life not in lives.leaving:
+        log.commit(leave(broker, life.life))
+    count = log.metadata.leads.counts().get(life.life, 0)
+    deadline = clock.monotonic() + seconds
+    while left := log.metadata.leads.counts().get(life.life, 0):
+        if clock.monotonic() > deadline:
+            raise Unavailable(f"broker {broker} still leads {left} of {count} partitions: look at its log, and again")
+        wait(_DRAIN_LOOK_S)
+        log.refresh()
+    return count
+
+
+def _row(
+    life: BrokerLife, before: Lease | None, objects: Objects, leading: Collection[int], leaving: Collection[int]
+) -> dict[str, Any]:
     now = read_lease(objects, life.broker, life.life)
     is_silent = now is None or now == before
     role = "leads" if life.life in leading else "ready"
+    if life.life in leaving:
+        role = "leaves"
     return {
         "broker": life.broker,
         "life": life.life,

@@ -14,7 +14,7 @@ from holdfast.cli.terminal.talk import give_json, tell
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Look at brokers that share a store, and move partitions between them.",
+    help="Look at brokers that share a store, move partitions between them, and drain one.",
     rich_markup_mode="rich",
 )
 
@@ -34,12 +34,14 @@ PlaceArgument = Annotated[
 ]
 PartitionArgument = Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="What is to be led.")]
 BrokerArgument = Annotated[int, typer.Argument(metavar="BROKER", help="Who is to lead it, by its number (node.id).")]
+DrainedArgument = Annotated[int, typer.Argument(metavar="BROKER", help="Who is to lead nothing, by its number.")]
+SecondsOption = Annotated[float, typer.Option("--seconds", help="For how long to wait until all is handed over.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
 
 
 @app.callback()
 def cluster() -> None:
-    """Look at brokers that share a store, and move partitions between them."""
+    """Look at brokers that share a store, move partitions between them, and drain one."""
 
 
 @app.command("status")
@@ -87,6 +89,24 @@ def move_command(place: PlaceArgument, partition: PartitionArgument, broker: Bro
         raise Rejected(f"{partition} is no partition: write TOPIC:PARTITION, as in orders:3")
     wish_for(open_place(place, None).objects, ThreadCalls().block, topic, int(number), broker)
     tell(f"{partition} is to be led by broker {broker}")
+
+
+@app.command("drain")
+def drain_command(place: PlaceArgument, broker: DrainedArgument, seconds: SecondsOption = 60.0) -> None:
+    """Let a broker hand over all that it leads, where many lead (cluster.leaders=many), and be given nothing any more.
+
+    When this returns it may be stopped, and nobody has to wait. It leads again when it is started anew.
+
+    \b
+    Examples:
+      holdfast cluster drain s3://bucket/prefix 2
+    """
+    from holdfast.io.calls import ThreadCalls
+    from holdfast.operate.members import drain
+    from holdfast.operate.place import open_place
+
+    count = drain(open_place(place, None).objects, ThreadCalls().block, broker, seconds)
+    tell(f"broker {broker} has handed over {count} partitions, and leads nothing")
 
 
 def _show(found: dict[str, Any]) -> None:
