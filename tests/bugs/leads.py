@@ -8,6 +8,8 @@ LEADS = "tests/cluster/test_leads.py"
 
 LEADERS = "tests/cluster/test_leaders.py"
 
+MANY = "tests/cluster/test_many.py"
+
 _LEADS = "cluster/leads.py"
 _LEADERSHIP = "log/ownership/leadership.py"
 _SETTLE = "log/recovery/settle.py"
@@ -156,5 +158,26 @@ BUGS = [
             ),
         ),
         (f"{LEADS}::test_who_leaves_is_given_nothing",),
+    ),
+    Bug(
+        "a broker that is to be drained leads on",
+        (Edit("broker/leading.py", "        if self._life.life in lives.leaving:", "        if False:"),),
+        (f"{MANY}::test_a_broker_is_drained_and_stopped_and_nobody_waits",),
+    ),
+    Bug(
+        "a producer is not told where a partition has gone",
+        (
+            Edit(
+                "broker/api/produce.py",
+                "        if isinstance(failure, LedElsewhere) and failure.broker >= 0:\n",
+                "        if False:\n",
+            ),
+        ),
+        (f"{MANY}::test_a_broker_is_drained_and_stopped_and_nobody_waits",),
+    ),
+    Bug(
+        "a reader is told who leads, and not where that is",
+        (Edit("broker/api/fetch.py", "        if request.version < ENDPOINTS_FROM or", "        if request or"),),
+        (f"{MANY}::test_a_broker_is_drained_and_stopped_and_nobody_waits",),
     ),
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.broker.wire import Wire
+from tests.broker.wire import Wire, fetch_fields, produce_fields
 from tests.cluster.test_pair import QUICK, Cluster, Writers, check_groups_go_on, status
 from tests.kill.numbers import (
     QUIET,
@@ -20,6 +20,9 @@ from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
 
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
+from holdfast.record.build import build
+from holdfast.record.records import Record
 from holdfast.testing.process import BrokerDidNotStart
 
 MANY = ("cluster.leaders=many",)
@@ -167,6 +170,22 @@ def test_brokers_come_and_go_under_load(tmp_path: Path) -> None:
         assert TOPIC not in admin.list_topics(timeout=10).topics
 
 
+def check_hints(cluster: Cluster) -> None:
+    """A broker that leads nothing says who does, and where, to producers and readers (KIP-951)."""
+    second = cluster.brokers[2].port
+    with Wire(cluster.brokers[1].port) as wire:
+        told = wire.ask(Key.PRODUCE, 12, **produce_fields(TOPIC, bytes(build([Record(None, b"x", 0)]))))
+        [produced] = told.responses[0].partition_responses
+        topic_id = wire.ask(Key.METADATA, 12, topics=[{"topic_id": None, "name": TOPIC}]).topics[0].topic_id
+        read = wire.ask(Key.FETCH, 16, **fetch_fields(topic_id))
+        [fetched] = read.responses[0].partitions
+    for each in (produced, fetched):
+        assert (each.error_code, each.current_leader.leader_id) == (Code.NOT_LEADER_OR_FOLLOWER, 2)
+        assert each.current_leader.leader_epoch >= 1
+    for answer in (told, read):
+        assert [(each.node_id, each.port) for each in answer.node_endpoints] == [(2, second)]
+
+
 def test_a_broker_is_drained_and_stopped_and_nobody_waits(tmp_path: Path) -> None:
     """C5, in part: by a command; it leads nothing until it is started anew, and the last one is not drained."""
     store = str(tmp_path / "store")
@@ -185,6 +204,7 @@ def test_a_broker_is_drained_and_stopped_and_nobody_waits(tmp_path: Path) -> Non
                 (1, "leaves", 0),
                 (2, "leads", found["partitions"]),
             ]
+            check_hints(cluster)
             last = subprocess.run([COMMAND, "cluster", "drain", store, "2"], check=False, capture_output=True)
             assert last.returncode == 1
             assert b"nobody else is there" in last.stderr

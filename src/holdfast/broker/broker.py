@@ -59,6 +59,7 @@ class Broker:
             context.heavy,
             context.gate,
             context.permits,
+            context.others,
         )
         answers = Budget(settings.queued_max_response_bytes)
         self._fetch = Fetch(
@@ -70,6 +71,7 @@ class Broker:
             answers,
             context.gate,
             context.throttle,
+            context.others,
         )
         self._fetch.errors = self._produce.errors
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from holdfast.broker.elsewhere import Others, nobody_else
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.users import Users
 from holdfast.broker.markers import Markers
@@ -18,17 +17,10 @@ from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
-from holdfast.io.address import Address
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
-
-Others: TypeAlias = Callable[[str], Sequence[tuple[int, Address]]]  # Of a listener: numbers, and where they are.
-
-
-def nobody_else(_listener: str) -> Sequence[tuple[int, Address]]:
-    return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import settings_now
-from holdfast.broker.context import BrokerContext, Others, nobody_else
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.coordinators import GroupTopics, ProducerIdBlocks, open_groups, open_shares, open_transactions
+from holdfast.broker.elsewhere import Others, nobody_else
 from holdfast.broker.guard.audit import Audit
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.users import Users

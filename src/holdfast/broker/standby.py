@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.broker.api import api_versions
-from holdfast.broker.context import Others
+from holdfast.broker.elsewhere import Others
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.server import Work
 from holdfast.broker.waiting.waiting import (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.elsewhere import Others, endpoints_of, nobody_else
 from holdfast.broker.fetch.ends import ReadersAtEnd
 from holdfast.broker.fetch.partition import NONE_ABORTED, check_epochs, has_moved, read_partition, size_of
 from holdfast.broker.fetch.sessions import (
@@ -32,13 +33,14 @@ from holdfast.broker.topics import OpenTopic, Topics
 from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
-from holdfast.log.errors import NotOpen
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.measure import ErrorCounts
 from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.hot.fetch_many import AskedRows, decode_rows
-from holdfast.protocol.hot.fetch_response import Fetched, FetchedTopic, encode_response
+from holdfast.protocol.hot.fetch_response import ENDPOINTS_FROM, Fetched, FetchedTopic, encode_response
+from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint
 from holdfast.security.principal import Session
 
 _READ_COMMITTED = 1
@@ -66,7 +68,9 @@ class Fetch:
         answers: Budget,
         gate: Gate,
         throttle: Throttle,
+        others: Others = nobody_else,
     ) -> None:
+        self._others = others  # Brokers that may lead what we do not.
         self.errors: ErrorCounts = Counter()
         self._throttle = throttle
         self._gate = gate
@@ -141,7 +145,7 @@ class Fetch:
                 answers = await reading.read_or_wait()
                 began = self._clock.monotonic()
                 topics = _with_rows(request.version, answers, at_end, committed=reading.committed)
-                body = encode_response(request.version, topics)
+                body = encode_response(request.version, topics, endpoints=self._endpoints(request, answers))
                 self._share.spent(
                     spent + reading.spent + self._clock.monotonic() - began, reading.size, len(request.body)
                 )
@@ -198,10 +202,18 @@ class Fetch:
             # Called for all of them: what is sent now is what later answers are compared with.
             changed = [each for each in answers if session.changed(*each)]
             answers = changed if incremental else answers
-        topics = _by_topic(answers)
+        topics, endpoints, number = _by_topic(answers), self._endpoints(request, answers), session.session_id
         if is_large:
-            return await self._heavy.run(encode_response, request.version, topics, session_id=session.session_id)
-        return encode_response(request.version, topics, session_id=session.session_id)
+            run = self._heavy.run
+            return await run(encode_response, request.version, topics, session_id=number, endpoints=endpoints)
+        return encode_response(request.version, topics, session_id=number, endpoints=endpoints)
+
+    def _endpoints(self, request: Request, answers: list[tuple[TopicKey, Fetched]]) -> Sequence[Endpoint]:
+        """Where those are that lead what was asked for here."""
+        if request.version < ENDPOINTS_FROM or self._others is nobody_else:
+            return ()
+        wanted = {each.current_leader.leader_id for _, each in answers if each.current_leader is not None}
+        return endpoints_of(wanted, self._others, request.session.listener) if wanted else ()
 
     def find(self, key: PartitionKey) -> PartitionLog | NotOpen | None:
         name, number = key
@@ -415,7 +427,7 @@ class _Reading:
             unknown = self._fetch.is_unknown_id(key[0])
             return Fetched(key[1], Code.UNKNOWN_TOPIC_ID if unknown else Code.UNKNOWN_TOPIC_OR_PARTITION)
         if not isinstance(partition, PartitionLog):
-            return Fetched(key[1], code_of(partition))
+            return _not_here(key[1], partition)
         if self._listens:
             self._session.watch.follow(key, partition)
         refused = check_epochs(partition, wanted)
@@ -425,7 +437,15 @@ class _Reading:
         try:
             return await read_partition(partition, wanted, limit, first=first, committed=self.committed)
         except HoldfastError as failure:
-            return Fetched(key[1], code_of(failure))
+            return _not_here(key[1], failure)
+
+
+def _not_here(number: int, why: HoldfastError) -> Fetched:
+    """Nothing can be read; who leads the partition, if that is another broker."""
+    leader = None
+    if isinstance(why, LedElsewhere) and why.broker >= 0:
+        leader = CurrentLeader(why.broker, why.epoch)
+    return Fetched(number, code_of(why), current_leader=leader)
 
 
 def _with_rows(

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.api.produce_together import Together
 from holdfast.broker.codes import code_of
+from holdfast.broker.elsewhere import Others, endpoints_of, nobody_else
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from holdfast.broker.net.one_batch import OneBatch
@@ -29,6 +30,7 @@ from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
+from holdfast.log.errors import LedElsewhere
 from holdfast.log.logs import Logs
 from holdfast.log.partition.admission import admit
 from holdfast.log.partition.partition import Appended, PartitionLog
@@ -36,8 +38,16 @@ from holdfast.measure import ErrorCounts
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.header import frame_response
+from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint
 from holdfast.protocol.hot.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
-from holdfast.protocol.hot.produce_response import Produced, ProducedTopic, encode_response, frame_one
+from holdfast.protocol.hot.produce_response import (
+    LEADERS_FROM,
+    Produced,
+    ProducedElsewhere,
+    ProducedTopic,
+    encode_response,
+    frame_one,
+)
 from holdfast.record.batch import BatchHeader
 from holdfast.record.errors import RecordsWithoutKey
 from holdfast.record.recompress import recompress
@@ -76,6 +86,7 @@ class Produce:
         heavy: BlockingCalls,
         gate: Gate,
         permits: Permits | None = None,
+        others: Others = nobody_else,
     ) -> None:
         self.topics = topics
         self.logs = logs
@@ -83,6 +94,7 @@ class Produce:
         self.clock = clock
         self._heavy = heavy
         self.gate = gate
+        self.others = others  # Brokers that may lead what we do not.
         self.permits = permits  # Where coordinators of transactions may be other brokers.
         self._validator = Validator()
         self._together = Together(logs, self._find, self._refuse, self._alone)
@@ -512,6 +524,10 @@ class _Answering:
             code = Code.INVALID_TXN_STATE
         self._produce.errors["Produce", code] += 1
         wrong = failure.indices if isinstance(failure, RecordsWithoutKey) else ()
+        if isinstance(failure, LedElsewhere) and failure.broker >= 0:
+            moved = ProducedElsewhere(index, code, error_message=str(failure))
+            moved.leader = CurrentLeader(failure.broker, failure.epoch)
+            return moved
         return Produced(index, code, error_message=str(failure), wrong_records=wrong)
 
     def _durable(
@@ -530,14 +546,25 @@ class _Answering:
         header = self._request.header
         version = header.api_version
         topics = self._message.topics
-        if len(topics) == 1 and len(topics[0].partitions) == 1:
+        if version >= LEADERS_FROM and self._produce.others is not nobody_else:
+            endpoints = self._endpoints()
+        else:
+            endpoints = ()
+        if len(topics) == 1 and len(topics[0].partitions) == 1 and not endpoints:
             name = topics[0].topic_id or topics[0].name or ""
             return [frame_one(version, header.correlation_id, name, self._results[0][0])]
         answers = [
             ProducedTopic(topic.topic_id or topic.name or "", results)
             for topic, results in zip(topics, self._results, strict=True)
         ]
-        return frame_response(Key.PRODUCE, version, header.correlation_id, [encode_response(version, answers)])
+        body = encode_response(version, answers, 0, endpoints)
+        return frame_response(Key.PRODUCE, version, header.correlation_id, [body])
+
+    def _endpoints(self) -> Sequence[Endpoint]:
+        """Where those are that lead what was sent here."""
+        found = (each.leader for results in self._results for each in results if isinstance(each, ProducedElsewhere))
+        wanted = {leader.leader_id for leader in found if leader is not None}
+        return endpoints_of(wanted, self._produce.others, self._request.session.listener) if wanted else ()
 
 
 class _BadAcks(Rejected):

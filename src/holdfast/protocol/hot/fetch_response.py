@@ -6,6 +6,7 @@ Response v4-18, flexible from 12:
     |   last stable offset i64 | from 5 log start offset i64 | aborted?: | producer id i64 | first offset i64 |
     |   from 11 preferred read replica i32 | records bytes |
     |   tags from 12: 0 = diverging epoch, 1 = current leader, 2 = snapshot id |
+    | tags from 16: 0 = endpoints of current leaders |
 
 Nothing to read is empty records, never null ones.
 """
@@ -17,8 +18,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.protocol.hot.fetch import FLEXIBLE_FROM
+from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint, endpoint_tags
 from holdfast.protocol.wire import encode_varint
 from holdfast.types import Buffer
+
+ENDPOINTS_FROM = 16
 
 
 class EpochEnd(NamedTuple):
@@ -26,13 +30,6 @@ class EpochEnd(NamedTuple):
 
     epoch: int
     end_offset: int
-
-
-class CurrentLeader(NamedTuple):
-    """Who leads the partition now, and since which epoch."""
-
-    leader_id: int
-    leader_epoch: int
 
 
 class SnapshotId(NamedTuple):
@@ -91,15 +88,16 @@ def encode_response(
     error_code: int = 0,
     session_id: int = 0,
     throttle_ms: int = 0,
+    endpoints: Sequence[Endpoint] = (),
 ) -> list[Buffer]:
     """The answer, without a header."""
     small = bytearray(struct.pack(">ihi", throttle_ms, error_code, session_id) if version >= 7 else _int32(throttle_ms))
     if version >= FLEXIBLE_FROM:
-        return _encode_flexible(topics, small)
+        return _encode_flexible(topics, small, endpoints if version >= ENDPOINTS_FROM else ())
     return _encode_plain(version, topics, small)
 
 
-def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[Buffer]:
+def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray, endpoints: Sequence[Endpoint]) -> list[Buffer]:
     """Small things gather in `small` until records come, which stand for themselves."""
     buffers: list[Buffer] = []
     small += encode_varint(len(topics) + 1)
@@ -141,7 +139,7 @@ def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[B
             else:
                 small += _encode_tags((diverging, leader, snapshot))
         small.append(0)
-    small.append(0)
+    small += endpoint_tags(endpoints)
     buffers.append(small)
     return buffers
 

@@ -5,7 +5,7 @@ Response v3-13, flexible from 9:
     |   log append time i64 | from 5 log start offset i64 | from 8 record errors | from 8 error message string? |
     | throttle i32 |
 
-The tagged fields (a partition's new leader, the brokers' addresses) are for moved partitions, and are left out.
+Tagged fields, from 10 on, tell where a partition has gone (`leaders`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from typing import NamedTuple
 
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import frame_response
+from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint, endpoint_tags, leader_tags
 from holdfast.protocol.hot.produce import FLEXIBLE_FROM
 from holdfast.protocol.wire import encode_varint
+
+LEADERS_FROM = 10
 
 _UNTIL_4 = struct.Struct(">ihqq")
 _FROM_5 = struct.Struct(">ihqqq")
@@ -39,6 +42,12 @@ class Produced(NamedTuple):
     wrong_records: Sequence[int] = ()  # Of the batch, where only some are: all others failed because of them.
 
 
+class ProducedElsewhere(Produced):
+    """The answer for a partition that another broker leads. Few are: all others need not pay for it."""
+
+    leader: CurrentLeader | None = None
+
+
 class ProducedTopic(NamedTuple):
     """The answers for one topic: by name (str) or, from version 13 on, by id (16 bytes)."""
 
@@ -46,7 +55,9 @@ class ProducedTopic(NamedTuple):
     partitions: Sequence[Produced]
 
 
-def encode_response(version: int, topics: Sequence[ProducedTopic], throttle_ms: int = 0) -> bytes:
+def encode_response(
+    version: int, topics: Sequence[ProducedTopic], throttle_ms: int = 0, endpoints: Sequence[Endpoint] = ()
+) -> bytes:
     """The answer, without a header."""
     flexible = version >= FLEXIBLE_FROM
     pieces = [_count(len(topics), version)]
@@ -55,7 +66,9 @@ def encode_response(version: int, topics: Sequence[ProducedTopic], throttle_ms: 
         pieces += [_partition(part, version) for part in partitions]
         if flexible:
             pieces.append(b"\x00")
-    pieces.append(struct.pack(">ix" if flexible else ">i", throttle_ms))
+    pieces.append(struct.pack(">i", throttle_ms))
+    if flexible:
+        pieces.append(endpoint_tags(endpoints if version >= LEADERS_FROM else ()))
     return b"".join(pieces)
 
 
@@ -98,13 +111,16 @@ def _prepared(version: int, topic: str | bytes) -> tuple[Callable[..., bytes], i
 def _partition(answer: Produced, version: int) -> bytes:
     if version < 5:
         return _UNTIL_4.pack(*answer[:4])
-    if version >= FLEXIBLE_FROM and answer.error_message is None and not answer.wrong_records:
+    if version >= FLEXIBLE_FROM and answer.error_message is None and not answer.wrong_records:  # A move has a message.
         return _WITHOUT_MESSAGE.pack(*answer[:5], 1)
     fixed = _FROM_5.pack(*answer[:5])
     if version < 8:
         return fixed
     wrong, message = _wrong_records(answer, version), _string(answer.error_message, version)
-    return fixed + wrong + message + (b"\x00" if version >= FLEXIBLE_FROM else b"")
+    if version < FLEXIBLE_FROM:
+        return fixed + wrong + message
+    leader = answer.leader if isinstance(answer, ProducedElsewhere) and version >= LEADERS_FROM else None
+    return fixed + wrong + message + (b"\x00" if leader is None else leader_tags(leader))
 
 
 def _wrong_records(answer: Produced, version: int) -> bytes:
