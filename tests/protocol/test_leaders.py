@@ -8,7 +8,7 @@ from tests.protocol import oracle
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.hot.fetch_response import ENDPOINTS_FROM, Fetched, FetchedTopic
 from holdfast.protocol.hot.fetch_response import encode_response as encode_fetched
-from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint
+from holdfast.protocol.hot.leaders import CurrentLeader, LeaderAddress
 from holdfast.protocol.hot.produce_response import (
     LEADERS_FROM,
     Produced,
@@ -18,7 +18,7 @@ from holdfast.protocol.hot.produce_response import (
     frame_one,
 )
 
-ENDPOINTS = [Endpoint(2, "b.example", 9092), Endpoint(70_000, "x" * 130, 65_535)]
+ENDPOINTS = [LeaderAddress(2, "b.example", 9092), LeaderAddress(70_000, "x" * 130, 65_535)]
 SAID = [{"node_id": 2, "host": "b.example", "port": 9092, "rack": None}]
 SAID.append({"node_id": 70_000, "host": "x" * 130, "port": 65_535, "rack": None})
 NOT_LEADER = 6

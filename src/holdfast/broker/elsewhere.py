@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from holdfast.io.address import Address
-from holdfast.protocol.hot.leaders import Endpoint
+from holdfast.protocol.hot.leaders import LeaderAddress
 
 Others: TypeAlias = Callable[[str], Sequence[tuple[int, Address]]]  # Of a listener: numbers, and where they are.
 
@@ -15,6 +15,6 @@ def nobody_else(_listener: str) -> Sequence[tuple[int, Address]]:
     return ()
 
 
-def endpoints_of(wanted: Collection[int], others: Others, listener: str) -> list[Endpoint]:
+def endpoints_of(wanted: Collection[int], others: Others, listener: str) -> list[LeaderAddress]:
     """Where clients of a listener find some of them."""
-    return [Endpoint(broker, at.host, at.port) for broker, at in others(listener) if broker in wanted]
+    return [LeaderAddress(broker, at.host, at.port) for broker, at in others(listener) if broker in wanted]

@@ -40,7 +40,7 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.hot.fetch_many import AskedRows, decode_rows
 from holdfast.protocol.hot.fetch_response import ENDPOINTS_FROM, Fetched, FetchedTopic, encode_response
-from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint
+from holdfast.protocol.hot.leaders import CurrentLeader, LeaderAddress
 from holdfast.security.principal import Session
 
 _READ_COMMITTED = 1
@@ -208,7 +208,7 @@ class Fetch:
             return await run(encode_response, request.version, topics, session_id=number, endpoints=endpoints)
         return encode_response(request.version, topics, session_id=number, endpoints=endpoints)
 
-    def _endpoints(self, request: Request, answers: list[tuple[TopicKey, Fetched]]) -> Sequence[Endpoint]:
+    def _endpoints(self, request: Request, answers: list[tuple[TopicKey, Fetched]]) -> Sequence[LeaderAddress]:
         """Where those are that lead what was asked for here."""
         if request.version < ENDPOINTS_FROM or self._others is nobody_else:
             return ()

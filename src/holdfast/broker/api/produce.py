@@ -38,7 +38,7 @@ from holdfast.measure import ErrorCounts
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint
+from holdfast.protocol.hot.leaders import CurrentLeader, LeaderAddress
 from holdfast.protocol.hot.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
 from holdfast.protocol.hot.produce_response import (
     LEADERS_FROM,
@@ -560,7 +560,7 @@ class _Answering:
         body = encode_response(version, answers, 0, endpoints)
         return frame_response(Key.PRODUCE, version, header.correlation_id, [body])
 
-    def _endpoints(self) -> Sequence[Endpoint]:
+    def _endpoints(self) -> Sequence[LeaderAddress]:
         """Where those are that lead what was sent here."""
         found = (each.leader for results in self._results for each in results if isinstance(each, ProducedElsewhere))
         wanted = {leader.leader_id for leader in found if leader is not None}

@@ -26,7 +26,7 @@ class PeerSilent(Unavailable):
         super().__init__(f"broker {life.broker} does not answer: {why}")
 
 
-class Link(Protocol):
+class PeerLink(Protocol):
     """How frames get to another life, and answers back."""
 
     async def exchange(self, life: BrokerLife, key: Key, frame: Sequence[Buffer], seconds: float) -> memoryview:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar, cast
 
-from holdfast.broker.peers.link import Link, PeerSilent
+from holdfast.broker.peers.link import PeerLink, PeerSilent
 from holdfast.broker.peers.proof import ProofWrong, Way, check_answer, framed_request
 from holdfast.cluster.lives import BrokerLife
 from holdfast.errors import HoldfastError
@@ -40,7 +40,7 @@ _TOGETHER_MAX = 500  # Questions in one request.
 class Peers:
     """What this life asks of others. Belongs to one event loop."""
 
-    def __init__(self, life: int, secret: bytes, link: Link, *, answer_s: float = 5.0) -> None:
+    def __init__(self, life: int, secret: bytes, link: PeerLink, *, answer_s: float = 5.0) -> None:
         self._life = life
         self._secret = secret
         self._link = link

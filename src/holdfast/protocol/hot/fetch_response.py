@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.protocol.hot.fetch import FLEXIBLE_FROM
-from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint, endpoint_tags
+from holdfast.protocol.hot.leaders import CurrentLeader, LeaderAddress, endpoint_tags
 from holdfast.protocol.wire import encode_varint
 from holdfast.types import Buffer
 
@@ -88,7 +88,7 @@ def encode_response(
     error_code: int = 0,
     session_id: int = 0,
     throttle_ms: int = 0,
-    endpoints: Sequence[Endpoint] = (),
+    endpoints: Sequence[LeaderAddress] = (),
 ) -> list[Buffer]:
     """The answer, without a header."""
     small = bytearray(struct.pack(">ihi", throttle_ms, error_code, session_id) if version >= 7 else _int32(throttle_ms))
@@ -97,7 +97,9 @@ def encode_response(
     return _encode_plain(version, topics, small)
 
 
-def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray, endpoints: Sequence[Endpoint]) -> list[Buffer]:
+def _encode_flexible(
+    topics: Sequence[FetchedTopic], small: bytearray, endpoints: Sequence[LeaderAddress]
+) -> list[Buffer]:
     """Small things gather in `small` until records come, which stand for themselves."""
     buffers: list[Buffer] = []
     small += encode_varint(len(topics) + 1)

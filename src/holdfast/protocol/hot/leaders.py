@@ -22,7 +22,7 @@ class CurrentLeader(NamedTuple):
     leader_epoch: int
 
 
-class Endpoint(NamedTuple):
+class LeaderAddress(NamedTuple):
     """Where a broker is."""
 
     node_id: int
@@ -35,7 +35,7 @@ def leader_tags(leader: CurrentLeader) -> bytes:
     return bytes((1, 0, _LEADER.size)) + _LEADER.pack(*leader)
 
 
-def endpoint_tags(endpoints: Sequence[Endpoint]) -> bytes:
+def endpoint_tags(endpoints: Sequence[LeaderAddress]) -> bytes:
     """All tags of an answer."""
     if not endpoints:
         return b"\x00"
@@ -44,7 +44,7 @@ def endpoint_tags(endpoints: Sequence[Endpoint]) -> bytes:
     return b"\x01\x00" + encode_varint(len(value)) + value
 
 
-def _endpoint(endpoint: Endpoint) -> bytes:
+def _endpoint(endpoint: LeaderAddress) -> bytes:
     host = endpoint.host.encode()
     fields = struct.pack(">i", endpoint.node_id), encode_varint(len(host) + 1), host, struct.pack(">i", endpoint.port)
     return b"".join(fields) + b"\x00\x00"

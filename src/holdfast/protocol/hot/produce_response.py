@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.hot.leaders import CurrentLeader, Endpoint, endpoint_tags, leader_tags
+from holdfast.protocol.hot.leaders import CurrentLeader, LeaderAddress, endpoint_tags, leader_tags
 from holdfast.protocol.hot.produce import FLEXIBLE_FROM
 from holdfast.protocol.wire import encode_varint
 
@@ -56,7 +56,7 @@ class ProducedTopic(NamedTuple):
 
 
 def encode_response(
-    version: int, topics: Sequence[ProducedTopic], throttle_ms: int = 0, endpoints: Sequence[Endpoint] = ()
+    version: int, topics: Sequence[ProducedTopic], throttle_ms: int = 0, endpoints: Sequence[LeaderAddress] = ()
 ) -> bytes:
     """The answer, without a header."""
     flexible = version >= FLEXIBLE_FROM
