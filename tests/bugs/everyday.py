@@ -25,7 +25,7 @@ BUGS = [
         "config.py",
         "    if type(value) is int and value < least:\n",
         "    if False:\n",
-        EVERYDAY + "::test_what_is_a_typo_is_one_sentence_and_makes_nothing",
+        "tests/packaging/test_config.py::test_what_cannot_be_so_little_is_refused",
     ),
     bug(
         "who waits for a broker that hangs waits on",

@@ -185,20 +185,18 @@ def test_subscribing_at_the_kafka_port_is_told_in_a_sentence(holdfast: Commands,
     [
         (["--data="], "--data sets serve wrongly: data_path must name a directory"),
         (["--data", "s3://bucket/x"], "a bucket is named by --store"),
-        (["--store", "s3:/bucket"], "s3:/bucket names no object store"),
         (["--store", "s3//bucket"], "s3//bucket names no object store"),
         (["--store", "S3:/bucket"], "S3:/bucket names no object store"),
         (["--log-level", "loud"], "--log-level sets serve wrongly: log_level must be debug"),
         (["--set", "log.flush_age_ms_max=-5m"], "to '-5m', but it must be 0 or more"),
-        (["--set", "log.retention.ms=-2"], "to '-2', but it must be -1 or more"),
-        (["--set", "log.flushes_max=0"], "flushes_max must be at least 1"),
     ],
     ids=lambda each: each if isinstance(each, str) else None,
 )
 def test_what_is_a_typo_is_one_sentence_and_makes_nothing(tmp_path: Path, wrong: list[str], sentence: str) -> None:
     """Neither a directory of that name nor a broker that does something else."""
-    given = wrong if "--data" in wrong[0] else ["--data", str(tmp_path / "d"), *wrong]
-    done = subprocess.run([COMMAND, "serve", *given], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    given = [*wrong, "--listen", "127.0.0.1:0"]
+    given += [] if "--data" in wrong[0] else ["--data", str(tmp_path / "d")]
+    done = subprocess.run([COMMAND, "serve", *given], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
     assert sentence in done.stderr
     assert {each.name for each in tmp_path.iterdir()} <= {"d"}

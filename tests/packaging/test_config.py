@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,17 @@ def test_a_command_line_may_say_where_a_secret_is(tmp_path: Path) -> None:
     assert "hunter3" in settings.broker.sasl_jaas_config.reveal()
     module = PLAIN.replace("plain.Plain", "scram.Scram")
     assert config.load(None, {}, [f"sasl.jaas.config={module} required;"]).broker.sasl_jaas_config.reveal()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("log.retention.ms=-2", "--set sets log.retention.ms to '-2', but it must be -1 or more"),
+        ("log.wal_size_max=-1", "--set sets log.wal_size_max to '-1', but it must be 0 or more"),
+        ("log.flushes_max=0", "--set sets log wrongly: flushes_max must be at least 1"),
+    ],
+)
+def test_what_cannot_be_so_little_is_refused(given: str, sentence: str) -> None:
+    with pytest.raises(Rejected, match=re.escape(sentence)):
+        config.load(None, {}, [given])
+    assert config.load(None, {}, ["log.retention.ms=-1"]).broker.log_retention_ms == -1
