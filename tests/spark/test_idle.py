@@ -16,7 +16,7 @@ from holdfast.io.objects.faulty import Call
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.spark.source.looks import STORE_S, TOPICS_S, Looks
+from holdfast.spark.source.looks import ROUND_S, TOPICS_S, WHOLE_S, Looks
 from holdfast.spark.source.options import ReadOptions, parse
 from holdfast.spark.source.subscription import is_chosen
 from holdfast.spark.source.view import View, look
@@ -24,6 +24,7 @@ from holdfast.testing import running_broker
 from holdfast.types import TopicPartition
 
 TRIGGERS = 50
+STEP_S = 0.125  # Between two triggers; exact in binary.
 
 
 class Watched:
@@ -33,7 +34,7 @@ class Watched:
         self.calls: list[Call] = []
         self.clock = ManualClock()
         self._path = path
-        given = parse({"path": str(path), "subscribe": "t", **options}, stream=True)
+        given = parse({"subscribe": "t", **options, "path": str(path)}, stream=True)
         self.looks = Looks(given, self.clock, self._begin)
         self.looks.anew()
         self.looks.anew()
@@ -53,25 +54,70 @@ def cluster(tmp_path: Path) -> StoredCluster:
 
 
 def test_an_idle_stream_asks_little_of_the_store(cluster: StoredCluster, tmp_path: Path) -> None:
-    """P2: within a second fifty triggers ask nothing; then one small read for the topics and one for each partition, no
-    listing. What is new is seen at the next look, and from then on at every trigger until it ends."""
+    """P2: of two topics a trigger asks for one small read each at most, and no listing: every partition has its turn in
+    ten seconds, and so have the topics. What is new is seen within that time, and from then on at every trigger until
+    it ends."""
+    partitions = cluster.topic("t", 4)
+    cluster.topic("u", 3)
+    for each in partitions:
+        each.count(10)
+        each.flush()
+    watched = Watched(tmp_path, subscribe="t,u")
+    triggers = int(ROUND_S / STEP_S)
+    for _ in range(triggers):
+        watched.clock.advance(STEP_S)
+        before = len(watched.calls)
+        assert watched.end() == 10
+        asked = [each.name.split("/")[:2] for each in watched.calls[before:]]
+        assert len({tuple(each) for each in asked}) == len(asked), asked  # Not two of one topic, or of the metadata.
+    assert {each.kind for each in watched.calls} == {"get"}
+    assert len(watched.calls) == len({each.name for each in watched.calls}) == 4 + 3 + 1
+    partitions[2].count(5)
+    partitions[2].flush()
+    seen = []
+    for _ in range(triggers):
+        watched.clock.advance(STEP_S)
+        seen.append(watched.end(2))
+    assert seen[-1] == 15
+    partitions[2].count(5)
+    partitions[2].flush()
+    partitions[1].count(5)
+    partitions[1].flush()
+    for _ in range(triggers):
+        watched.clock.advance(STEP_S)
+        if watched.end(2) == 20:
+            break
+    assert watched.looks.view is not None
+    assert watched.looks.view.marks[TopicPartition("t", 1)].end == 15  # One has moved, so all were looked at.
+    partitions[3].count(5)
+    partitions[3].flush()
+    assert watched.end(3) == 15
+
+
+def test_a_rare_trigger_misses_nothing(cluster: StoredCluster, tmp_path: Path) -> None:
+    """P2: where a round would take longer than ten seconds, a trigger looks at all partitions; none is seen later than
+    by the first trigger behind its turn. Topics that come are seen, and everything now and then."""
     partitions = cluster.topic("t", 4)
     for each in partitions:
         each.count(10)
         each.flush()
     watched = Watched(tmp_path)
-    assert [watched.end() for _ in range(TRIGGERS)] == [10] * TRIGGERS
-    assert watched.calls == []
-    watched.clock.advance(STORE_S)
+    watched.clock.advance(6 * ROUND_S)
     assert watched.end() == 10
     assert [each.kind for each in watched.calls] == ["get"] * 5
-    partitions[2].count(5)
-    partitions[2].flush()
-    watched.clock.advance(STORE_S)
-    assert watched.end(2) == 15
-    partitions[2].count(5)
-    partitions[2].flush()
-    assert watched.end(2) == 20
+    partitions[3].count(1)
+    partitions[3].flush()
+    watched.clock.advance(6 * ROUND_S)
+    assert watched.end(3) == 11
+    [fifth] = cluster.grow("t", 5)
+    fifth.count(1)
+    fifth.flush()
+    watched.clock.advance(TOPICS_S)
+    assert watched.end(4) == 1
+    watched.end()
+    partitions[0].expire(10)
+    watched.clock.advance(WHOLE_S)
+    assert watched.looks.for_trigger().marks[TopicPartition("t", 0)].log_start == 10
 
 
 def test_a_stream_with_a_broker_asks_it_alone(tmp_path: Path) -> None:
@@ -93,4 +139,8 @@ def test_a_stream_with_a_broker_asks_it_alone(tmp_path: Path) -> None:
             other.create_partitions("t", 5)
         watched.clock.advance(TOPICS_S)
         assert TopicPartition("t", 4) in watched.looks.for_trigger().marks
+        watched.calls.clear()
+        watched.clock.advance(TOPICS_S)
+        assert watched.end() == 6
+        assert [each.kind for each in watched.calls] == ["get"]  # For topics; one small read, however many partitions.
         watched.looks.close()

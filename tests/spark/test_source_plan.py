@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from tests.support.spark_store import T0, StoredCluster, StoredPartition
 from holdfast.catalog.catalog import Catalog, catalog_in, open_catalog
 from holdfast.catalog.errors import DataLost, OutOfRange
 from holdfast.catalog.load import chunks
-from holdfast.catalog.plan import Task, plan, weigh
+from holdfast.catalog.plan import SPLIT_SIZE, Task, plan, weigh
 from holdfast.catalog.read import read
 from holdfast.catalog.store import find_store
 from holdfast.catalog.times import Times
@@ -26,6 +29,7 @@ from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.names import topic_prefixes
 from holdfast.types import OffsetRange, TopicPartition
 
+ROOT = Path(__file__).parents[2]
 WHERE = TopicPartition("t", 0)
 
 
@@ -88,6 +92,36 @@ def test_ten_thousand_segments_need_a_handful_of_requests(tmp_path: Path) -> Non
     calls.clear()
     catalog.refresh()
     assert len(calls) <= 2
+
+
+def test_a_hundred_thousand_segments_of_ten_thousand_partitions() -> None:
+    """P1: opened and planned in less than 5 s of CPU and 500 MB, the memory of the store itself included."""
+    command = [sys.executable, "-m", "tests.spark.wide_plan", "10000", "10"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    print(told)
+    assert told["segments"] == 100_000
+    assert told["cpu_s"] < 5
+    assert told["peak_mb"] < 500
+    assert told["largest_task"] < 1.5 * SPLIT_SIZE
+
+
+def test_one_partition_of_many_is_split(cluster: StoredCluster) -> None:
+    """P1: nine tenths of the bytes are in one of ten partitions: no task has more than its share of them."""
+    for number, each in enumerate(cluster.topic("skewed", 10)):
+        for _ in range(1 if number else 81):
+            each.count(100, size=900)
+        each.flush()
+    catalog = look(cluster)
+    ranges = {where: catalog.readable(where) for where in catalog.manifests}
+    tasks = plan(catalog, ranges, min_partitions=20)
+    sizes = [task.size for task in tasks]
+    assert len(tasks) == 20
+    assert max(sizes) < 2 * sum(sizes) / len(sizes)
+    large = [task for task in tasks if any(piece.home.partition == 0 for piece in task.pieces)]
+    assert len(large) >= 15
+    assert len(offsets(catalog, tasks)) == 81 * 100 + 9 * 100
 
 
 def test_aborted_and_open_transactions(cluster: StoredCluster, partition: StoredPartition) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from holdfast.errors import Rejected
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
-from holdfast.spark.source.limits import limited
+from holdfast.spark.source.limits import limited, limited_by_size
 from holdfast.spark.source.ranges import NoRecordSoLate
 from holdfast.types import OffsetRange, TopicPartition
 
@@ -160,6 +161,48 @@ def test_partitions_one_by_one(cluster: StoredCluster, tmp_path: Path) -> None:
     assert Driven(tmp_path, assign='{"t":[0,2]}').run() == rows(0, 1) + rows(0, 3)
     with pytest.raises(Rejected, match="there is no partition t-7"):
         Driven(tmp_path, assign='{"t":[7]}').run()
+
+
+def test_a_limit_of_bytes(cluster: StoredCluster, tmp_path: Path) -> None:
+    """P2: micro-batches of about so many stored bytes, shared by what waits; together every record, once. With both
+    limits given, both are kept."""
+    one, other = cluster.topic("t", 2)
+    for _ in range(4):
+        one.count(100, size=1000)
+        one.flush()
+    other.count(100, size=10_000)
+    other.flush()
+    stream = Driven(tmp_path, subscribe="t", maxBytesPerTrigger="200000")
+    assert sorted(stream.run()) == sorted(rows(0, 400) + rows(0, 100))
+    steps = [json.loads(each)["t"]["partitions"] for each in stream.offsets]
+    sizes = [
+        1000 * (end["0"]["offset"] - start["0"]["offset"]) + 10_000 * (end["1"]["offset"] - start["1"]["offset"])
+        for start, end in itertools.pairwise(steps)
+    ]
+    assert len(sizes) in (7, 8)
+    assert max(sizes) < 230_000
+    both = Driven(tmp_path, subscribe="t", maxBytesPerTrigger="200000", maxOffsetsPerTrigger="10")
+    both.run()
+    ends = [sum(each["offset"] for each in json.loads(text)["t"]["partitions"].values()) for text in both.offsets]
+    assert max(after - before for before, after in itertools.pairwise(ends)) == 10
+    smallest = Driven(tmp_path, subscribe="t", maxBytesPerTrigger="1")
+    reader = smallest.reader()
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, reader.getDefaultReadLimit())["t"]["partitions"]["1"]["offset"] == 1
+
+
+def test_bytes_that_only_the_broker_has(cluster: StoredCluster) -> None:
+    """P2: a tail is taken to be as large as what was stored last, and one of a partition without segments as 1 KiB."""
+    one, other = cluster.topic("t", 2)
+    one.count(100, size=1000)
+    one.flush()
+    where = TopicPartition("t", 0), TopicPartition("t", 1)
+    manifests = {where[0]: one.log.manifest, where[1]: other.log.manifest}
+    new = {each: OffsetRange(50, 250) if number == 0 else OffsetRange(0, 100) for number, each in enumerate(where)}
+    ends = limited_by_size(new, manifests, 160_000)
+    assert 140 < ends[where[0]] < 160
+    assert 45 < ends[where[1]] < 60
+    assert limited_by_size(new, manifests, 10**9) == {each: new[each].end for each in where}
 
 
 def test_shares_of_a_limit() -> None:

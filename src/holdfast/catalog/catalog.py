@@ -7,7 +7,7 @@ only what was written to known partitions is asked for, not even the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -62,6 +62,25 @@ class Catalog:
         manifest = self.manifest(where)
         end = manifest.last_stable if committed else manifest.flushed
         return OffsetRange(min(manifest.log_start, end), end)
+
+    def have_moved(self, partitions: Sequence[TopicPartition]) -> bool:
+        """Whether something was written to one of these partitions since: one small read for each, and no more.
+
+        Not for who has not looked for half an hour: see `GRACE_S`.
+        """
+        held = [self.manifests[where] for where in partitions]
+        if len(held) < 2:
+            return any(map(self._is_old, held))
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-catalog") as pool:
+            return any(list(pool.map(self._is_old, held)))
+
+    def _is_old(self, manifest: Manifest) -> bool:
+        return not Versions(self.store.open(), manifest.home.manifests).is_free(manifest.version + 1)
+
+    def topics_have_moved(self) -> bool:
+        """Whether the cluster's metadata has changed since: one small read."""
+        before = self._metadata.metadata
+        return self._metadata.refresh() is not before
 
     def refresh(self, *, topics: bool = True) -> Catalog:
         """Look again: for new topics and new partitions, if that is asked for, and new segments."""

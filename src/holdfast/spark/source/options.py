@@ -44,6 +44,7 @@ KNOWN = (
     "minPartitions",
     "maxRecordsPerPartition",
     "maxOffsetsPerTrigger",
+    "maxBytesPerTrigger",
     "includeHeaders",
     "failOnDataLoss",
     "splitSize",
@@ -94,6 +95,7 @@ class ReadOptions:
     min_partitions: int = 0
     max_records_per_partition: int | None = None
     max_offsets_per_trigger: int | None = None
+    max_bytes_per_trigger: int | None = None
     include_headers: bool = False
     fail_on_data_loss: bool = True
     split_size: int = SPLIT_SIZE
@@ -137,6 +139,7 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
         min_partitions=_number(named, "minPartitions") or 0,
         max_records_per_partition=_number(named, "maxRecordsPerPartition"),
         max_offsets_per_trigger=_number(named, "maxOffsetsPerTrigger"),
+        max_bytes_per_trigger=_number(named, "maxBytesPerTrigger"),
         include_headers=_switch(named, "includeHeaders", default=False),
         fail_on_data_loss=_switch(named, "failOnDataLoss", default=True),
         split_size=_number(named, "splitSize") or SPLIT_SIZE,

@@ -5,7 +5,7 @@ Everything about a micro-batch is decided by its two offsets, so a batch that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
+    ReadMaxBytes,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
@@ -21,7 +22,7 @@ from pyspark.sql.types import StructType
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.spark.source.continuity import Continuity
-from holdfast.spark.source.limits import limited
+from holdfast.spark.source.limits import limited, limited_by_size
 from holdfast.spark.source.looks import Looks
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.progress import Progress, Reached, from_json, to_json
@@ -30,7 +31,7 @@ from holdfast.spark.source.source import parts, rows_of
 from holdfast.spark.source.view import View
 from holdfast.spark.telling import sentence_first
 from holdfast.spark.travel import Travelling
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 
 class StreamReader(Travelling, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -58,16 +59,14 @@ class StreamReader(Travelling, DataSourceStreamReader, SupportsTriggerAvailableN
         view = self._looks.for_trigger()
         begun = from_json(start)
         ranges = Continuity(view, self._options).ranges(begun, self._ends(view, begun))
-        count_max = None if isinstance(limit, ReadAllAvailable) else _rows_of(limit)
-        if count_max is None:
-            ends = {where: each.end for where, each in ranges.items()}
-        else:
-            ends = limited(ranges, count_max)
+        ends = self._limited(view, ranges, limit)
         return to_json({where: _moved(view, where, end, begun.get(where)) for where, end in ends.items()})
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        count_max = self._options.max_offsets_per_trigger
-        return ReadAllAvailable() if count_max is None else ReadMaxRows(count_max)
+        count_max, size_max = self._options.max_offsets_per_trigger, self._options.max_bytes_per_trigger
+        if count_max is not None:
+            return ReadMaxRows(count_max)  # Spark has no word for both of them: `_limited` keeps the other, too.
+        return ReadAllAvailable() if size_max is None else ReadMaxBytes(size_max)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         return None if self._looks.view is None else to_json(self._ends(self._looks.view, {}))
@@ -104,6 +103,24 @@ class StreamReader(Travelling, DataSourceStreamReader, SupportsTriggerAvailableN
         known = {where: min(each, target[where], key=_offset) for where, each in ends.items() if where in target}
         return {where: each for where, each in begun.items() if where in ends} | known
 
+    def _limited(
+        self, view: View, ranges: Mapping[TopicPartition, OffsetRange], limit: ReadLimit
+    ) -> dict[TopicPartition, int]:
+        """Where the next micro-batch ends, by all limits that were given. Whoever wants all has none."""
+        if isinstance(limit, ReadAllAvailable):
+            return {where: each.end for where, each in ranges.items()}
+        count_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        size_max = limit.max_bytes if isinstance(limit, ReadMaxBytes) else self._options.max_bytes_per_trigger
+        if not isinstance(limit, ReadMaxRows | ReadMaxBytes):
+            words = "maxOffsetsPerTrigger or maxBytesPerTrigger"
+            raise Rejected(f"the source cannot limit a micro-batch by {type(limit).__name__}: use {words}")
+        if size_max is not None:
+            ends = limited_by_size(ranges, view.catalog.manifests, size_max)
+            ranges = {where: OffsetRange(each.start, ends[where]) for where, each in ranges.items()}
+        if count_max is not None:
+            return limited(ranges, count_max)
+        return {where: each.end for where, each in ranges.items()}
+
     def _look_for(self, ended: Progress) -> View:
         """The last look, if it has seen as far as that; otherwise a new one."""
         view = self._looks.view
@@ -127,9 +144,3 @@ def _moved(view: View, where: TopicPartition, offset: int, before: Reached | Non
 
 def _offset(reached: Reached) -> int:
     return reached.offset
-
-
-def _rows_of(limit: ReadLimit) -> int:
-    if not isinstance(limit, ReadMaxRows):
-        raise Rejected(f"the source cannot limit a micro-batch by {type(limit).__name__}: use maxOffsetsPerTrigger")
-    return limit.max_rows
