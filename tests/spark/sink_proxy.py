@@ -119,10 +119,15 @@ def _take(source: socket.socket, size: int) -> bytes | None:
 
 def kill_session(leader: int) -> None:
     """SIGKILL for every process of a session: Spark's workers leave the group of their parent, not its session."""
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal() and _session(folder) == leader:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(folder.name), signal.SIGKILL)
+    for pid in members(leader):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def members(leader: int) -> list[int]:
+    """All processes of a session."""
+    folders = (each for each in Path("/proc").iterdir() if each.name.isdecimal())
+    return [int(each.name) for each in folders if _session(each) == leader]
 
 
 def _session(folder: Path) -> int | None:

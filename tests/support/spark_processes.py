@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -14,13 +13,14 @@ from types import TracebackType
 from typing import Any
 
 import pyspark
+from tests.spark.sink_proxy import kill_session, members
 from tests.support.spark_session import settings
 
 from holdfast.testing import free_port
 
 HERE = "127.0.0.1"
 _READY_S = 120.0
-_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.deploy.maxExecutorRetries=-1"  # Tests kill many.
 
 
 class SparkProcess:
@@ -59,9 +59,19 @@ class SparkProcess:
 
     def kill(self) -> None:
         """Now, with all that it has started: Python workers and executors are of its session."""
-        if self._process.returncode is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        kill_session(self._process.pid)
+        self._process.wait()
+
+    def executors(self) -> list[int]:
+        """The executors that it has started, if it is a worker."""
+        return [pid for pid in members(self._process.pid) if b"CoarseGrainedExecutorBackend" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def home() -> Path:
