@@ -7,6 +7,10 @@ from tests.bugs.bug import Bug, Edit
 FRAMES = "tests/catalog/test_frames.py"
 CONNECT = "tests/spark/test_connect.py"
 TRAVEL = "tests/spark/test_travel.py"
+IDLE = "tests/spark/test_idle.py"
+PLAN = "tests/spark/test_source_plan.py"
+REGISTRY = "tests/spark/test_archive_registry.py"
+RULES = "tests/spark/test_stream_rules.py"
 SINGLE = "    @sentence_first()\n"
 WRITE = "    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:  # type: ignore[override]\n"
 
@@ -71,5 +75,52 @@ BUGS = [
             ),
         ),
         (f"{TRAVEL}::test_a_zip_for_who_has_the_packages",),
+    ),
+    Bug(
+        "idle: every trigger looks at all partitions",
+        (
+            Edit(
+                "spark/source/looks.py",
+                "reached = int((now_s - self._begun_s) * len(self._partitions) / ROUND_S)",
+                "reached = self._taken + len(self._partitions)",
+            ),
+        ),
+        (f"{IDLE}::test_an_idle_stream_asks_little_of_the_store",),
+    ),
+    Bug(
+        "idle: a rare trigger looks at one partition",
+        (
+            Edit(
+                "spark/source/looks.py",
+                "first, self._taken = max(self._taken, reached - len(self._partitions)),",
+                "first, self._taken = reached - 1,",
+            ),
+        ),
+        (f"{IDLE}::test_a_rare_trigger_misses_nothing",),
+    ),
+    Bug(
+        "idle: nobody looks for topics",
+        (Edit("spark/source/looks.py", " or self._topics_moved(view, now_s)", ""),),
+        (f"{IDLE}::test_a_rare_trigger_misses_nothing",),
+    ),
+    Bug(
+        "limits: bytes do not count",
+        (Edit("spark/source/stream.py", "if size_max is not None:\n            ends", "if False:\n            ends"),),
+        (f"{RULES}::test_a_limit_of_bytes",),
+    ),
+    Bug(
+        "plan: a large piece is not cut",
+        (Edit("catalog/plan.py", "    if rest.start < middle < rest.end:\n", "    if False:\n"),),
+        (f"{PLAN}::test_one_partition_of_many_is_split",),
+    ),
+    Bug(
+        "registry: who is not let in makes dead letters",
+        (Edit("spark/jobs/archive/registry_values.py", "(Unavailable, NotLetIn, ModuleNotFoundError)", "Unavailable"),),
+        (f"{REGISTRY}::test_a_registry_that_wants_to_know_who_asks",),
+    ),
+    Bug(
+        "registry: a login is shown",
+        (Edit("spark/jobs/archive/values.py", 'registry: str = field(default="", repr=False)', 'registry: str = ""'),),
+        (f"{REGISTRY}::test_a_registry_that_wants_to_know_who_asks",),
     ),
 ]

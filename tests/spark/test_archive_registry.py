@@ -14,8 +14,10 @@ import pytest
 from tests.support.little_registry import LittleRegistry, little_registry
 from typer.testing import CliRunner
 
+from holdfast.cli.archive.command import check_registry
 from holdfast.cli.main import app
-from holdfast.errors import Unavailable
+from holdfast.client.registry import NotLetIn, with_login
+from holdfast.errors import Rejected, Unavailable
 from holdfast.spark.jobs.archive.registry_values import reader_of
 from holdfast.spark.jobs.archive.values import ValueDecoding
 
@@ -100,3 +102,32 @@ def test_what_belongs_together(tmp_path: Path, given: list[str], said: str, monk
     done = CliRunner().invoke(app, ["archive", "orders", "./out", "--path", ".", *given])
     assert done.exit_code == 1
     assert said in done.stderr
+
+
+def test_a_registry_that_wants_to_know_who_asks(tmp_path: Path) -> None:
+    """P4: a login is read from a file and shown by nobody; who is not let in fails, and makes no dead letter of a value
+    that nothing is wrong with."""
+    (tmp_path / "login").write_text("me:pass word/@:\n")
+    with little_registry("me:pass word/@:") as made:
+        number = made.register("a", json.dumps(FIRST))
+        values = [prefixed(number, FIRST, {"id": 1, "total": 7})]
+        rows = pa.RecordBatch.from_pydict({"offset": [0], "value": pa.array(values, pa.binary())})
+
+        def decoded(url: str) -> Any:
+            reader_of.cache_clear()
+            decoding = ValueDecoding("registry", json.dumps(COLUMNS), registry=url)
+            assert "word" not in repr(decoding)
+            return decoding.decode(rows)
+
+        good, bad = decoded(check_registry(made.url, tmp_path / "login"))
+        assert (good["id"].to_pylist(), bad.num_rows) == ([1], 0)
+        for wrong in (made.url, with_login(made.url, "me:other")):
+            with pytest.raises(NotLetIn, match="--registry-login says who asks") as caught:
+                decoded(wrong)
+            assert "other" not in str(caught.value)
+        with pytest.raises(Rejected, match="others see a command line"):
+            check_registry(made.url.replace("//", "//me:x@"), None)
+    with pytest.raises(Rejected, match="USER:PASSWORD"):
+        with_login("http://127.0.0.1:1", "me")
+    with pytest.raises(Rejected, match="--registry-login is for --registry"):
+        check_registry(None, tmp_path / "login")

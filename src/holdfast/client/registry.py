@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from holdfast.client.fetch import fetch
 from holdfast.errors import Rejected, Unavailable
@@ -26,8 +26,12 @@ class ValueReader(NamedTuple):
     read: Callable[[bytes], Any]
 
 
+class NotLetIn(Rejected):
+    """A registry wants to know who asks, and it is nobody that it knows."""
+
+
 class Registry:
-    """At an address: `http://HOST:PORT`."""
+    """At an address: `http://HOST:PORT`, or with who asks in it, as it travels to executors."""
 
     def __init__(
         self, url: str, user: str = "", password: Secret = NONE, *, setting: str = "console.schema_registry"
@@ -38,8 +42,8 @@ class Registry:
             raise Rejected(f"{setting} must be http://HOST:PORT or https://HOST:PORT")
         self._setting = setting
         self._at = at
-        self._user, self._password = user, password
-        self.name = f"the schema registry at {at.netloc}"
+        self._user, self._password = user or unquote(at.username or ""), password or Secret(unquote(at.password or ""))
+        self.name = f"the schema registry at {at.netloc.rpartition('@')[2]}"
 
     def reader(self, number: int) -> ValueReader:
         """Of the schema with a number. Raises Unavailable, or Rejected where it is not to be had."""
@@ -99,7 +103,8 @@ class Registry:
         if status == 404:
             raise Rejected(f"{self.name} has no {asked}")
         if status in (401, 403):
-            raise Rejected(f"{self.name} does not let us see {asked}: {self._setting}_user says who asks")
+            who = f"{self._setting}{'-login' if self._setting.startswith('--') else '_user'}"
+            raise NotLetIn(f"{self.name} does not let us see {asked}: {who} says who asks")
         if status != 200:
             raise Unavailable(f"{self.name} answers {status} to {asked}")
         try:
@@ -109,6 +114,15 @@ class Registry:
         if not isinstance(found, dict):
             raise Rejected(f"{self.name} answers {asked} with what is no JSON object")
         return found
+
+
+def with_login(url: str, login: str) -> str:
+    """An address that says who asks, given USER:PASSWORD. It is a secret from here on: nobody prints it."""
+    user, separator, password = login.partition(":")
+    if not separator or not user:
+        raise Rejected("a login is one line, USER:PASSWORD")
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{quote(user, safe='')}:{quote(password, safe='')}@{rest}"
 
 
 def _text(found: dict[str, Any]) -> str:

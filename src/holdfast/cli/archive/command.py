@@ -75,6 +75,16 @@ RegistryOption = Annotated[
         "--registry", metavar="URL", help="With --value-format registry: where schemas are, http://HOST:PORT."
     ),
 ]
+LoginOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--registry-login",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="With --registry: a file of one line, USER:PASSWORD.",
+    ),
+]
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="Go on: add what is new again and again, until SIGTERM or Ctrl-C.")
 ]
@@ -91,6 +101,7 @@ def archive(
     value_schema: ValueSchemaOption = None,
     keep_value: KeepOption = False,
     registry: RegistryOption = None,
+    registry_login: LoginOption = None,
     catalog: CatalogOption = None,
     target_option: TargetOption = None,
     compression: CompressionOption = "snappy",
@@ -144,7 +155,7 @@ def archive(
         raise Rejected(f"say which topics go to {place}: holdfast archive TOPIC… TARGET")
     if to is not Format.PARQUET:
         need("deltalake" if to is Format.DELTA else "pyiceberg")
-    decoding = _decoding(value_format, value_schema, registry, keep_value=keep_value)
+    decoding = _decoding(value_format, value_schema, registry, registry_login, keep_value=keep_value)
     pause_s = every_s(every, plot, follow=follow)
     broker = broker_at(bootstrap, config) if bootstrap or config else None
     if broker is not None and not follow:
@@ -184,17 +195,22 @@ def archive(
         plot_archived(plot, done, progress)
 
 
-def check_registry(url: str | None) -> str:
-    """An address of a registry, or none."""
-    from holdfast.client.registry import Registry
+def check_registry(url: str | None, login: Path | None) -> str:
+    """An address of a registry with who asks, or none."""
+    from holdfast.client.registry import Registry, with_login
 
-    if url:
-        Registry(url, setting="--registry")
-    return url or ""
+    if not url:
+        if login is not None:
+            raise Rejected("--registry-login is for --registry: give both, or none")
+        return ""
+    if "@" in url:
+        raise Rejected("--registry says where, not who: others see a command line. Give --registry-login FILE")
+    Registry(url, setting="--registry")
+    return url if login is None else with_login(url, login.read_text(encoding="utf-8").strip())
 
 
 def _decoding(
-    kind: ValueFormat | None, schema: Path | None, registry: str | None, *, keep_value: bool
+    kind: ValueFormat | None, schema: Path | None, registry: str | None, login: Path | None, *, keep_value: bool
 ) -> ValueDecoding | None:
     import json
 
@@ -210,5 +226,5 @@ def _decoding(
     if kind is None or schema is None:
         raise Rejected("--value-format and --value-schema belong together: give both")
     return ValueDecoding(
-        kind.value, json.dumps(read_schema(schema)), keep_value=keep_value, registry=check_registry(registry)
+        kind.value, json.dumps(read_schema(schema)), keep_value=keep_value, registry=check_registry(registry, login)
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.archive.command import RegistryOption, SkipOption, TargetOption, check_registry
+from holdfast.cli.archive.command import LoginOption, RegistryOption, SkipOption, TargetOption, check_registry
 from holdfast.cli.job.options import (
     CatalogOption,
     ConfOption,
@@ -65,6 +65,7 @@ def run_command(
     target_option: TargetOption = None,
     skip_expired: SkipOption = False,
     registry: RegistryOption = None,
+    registry_login: LoginOption = None,
     compact_every: EveryOption = "10m",
     keep_old: OldOption = "7d",
     store: StoreOption = None,
@@ -99,7 +100,7 @@ def run_command(
             upkeep,
             broker=broker_at(bootstrap, config) if bootstrap or config else None,
             skip_expired=skip_expired,
-            registry=check_registry(registry),
+            registry=check_registry(registry, registry_login),
             as_json=as_json,
         )
 

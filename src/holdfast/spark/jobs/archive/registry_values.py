@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from holdfast.client.registry import Registry, ValueReader
+from holdfast.client.registry import NotLetIn, Registry, ValueReader
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.record.values.prefix import split_prefix
 
@@ -40,7 +40,7 @@ class _Known:
             return {}, f"{UNKNOWN_MAX} other schemas that are not there were asked for first"
         try:
             reader = reader_of(self._url, number)
-        except (Unavailable, ModuleNotFoundError):
+        except (Unavailable, NotLetIn, ModuleNotFoundError):  # Nothing is wrong with the value.
             raise
         except Exception as failure:  # It has said something that is no schema.
             said = str(failure) if isinstance(failure, HoldfastError) else f"{type(failure).__name__}: {failure}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -32,7 +32,7 @@ class ValueDecoding:
     schema_json: str  # An Avro schema.
     names: tuple[tuple[str, str], ...] = ()  # Of fields that have another name than their column.
     keep_value: bool = False  # Also as it came, in the column `value`.
-    registry: str = ""  # Where the schemas are that values were written by.
+    registry: str = field(default="", repr=False)  # Where the schemas are that values were written by, and who asks.
 
     def __post_init__(self) -> None:
         if self.keep_value and any(each.name == VALUE for each in self._own()):
@@ -79,9 +79,9 @@ class ValueDecoding:
             parts.append(arrays)
             reasons += why
         good = rows if self.keep_value else rows.drop_columns([VALUE])
-        for number, field in enumerate(self.fields()):
+        for number, each in enumerate(self.fields()):
             column: Any = pa.concat_arrays([part[number] for part in parts])
-            good = good.append_column(field, column)
+            good = good.append_column(each, column)
         is_bad = np.array([why is not None for why in reasons])
         bad = rows.append_column("reason", pa.array(reasons, pa.string())).filter(pa.array(is_bad))
         return good.filter(pa.array(~is_bad)), bad
