@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.bugs.bug import Bug, Edit
 
+FILTERS = "tests/spark/test_source_filters.py"
 FRAMES = "tests/catalog/test_frames.py"
 CONNECT = "tests/spark/test_connect.py"
 TRAVEL = "tests/spark/test_travel.py"
@@ -122,5 +123,15 @@ BUGS = [
         "registry: a login is shown",
         (Edit("spark/jobs/archive/values.py", 'registry: str = field(default="", repr=False)', 'registry: str = ""'),),
         (f"{REGISTRY}::test_a_registry_that_wants_to_know_who_asks",),
+    ),
+    Bug(
+        "filters: one key of several is taken for all",
+        (Edit("spark/source/filters.py", "wanted.keys & keys", "keys"),),
+        (f"{FILTERS}::test_keys_and_what_is_null",),
+    ),
+    Bug(
+        "filters: what is null is taken for what is not",
+        (Edit("spark/source/filters.py", "is_null if must_be else pc.invert(is_null)", "is_null"),),
+        (f"{FILTERS}::test_keys_and_what_is_null",),
     ),
 ]

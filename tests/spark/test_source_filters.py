@@ -13,11 +13,13 @@ from pyspark.sql.datasource import (
     GreaterThanOrEqual,
     In,
     IsNotNull,
+    IsNull,
     LessThan,
     LessThanOrEqual,
     Not,
     StringStartsWith,
 )
+from pyspark.sql.types import StructType
 from tests.support.spark_store import T0, StoredCluster
 
 from holdfast.io.objects.local.objects import LocalObjects
@@ -92,8 +94,38 @@ def test_times(path: Path) -> None:
 
 def test_what_is_not_understood_leaves_everything(path: Path) -> None:
     """P1: other filters and other columns take nothing away."""
-    others = Not(EqualTo(("partition",), 0)), IsNotNull(("offset",)), EqualTo(("key",), b"k"), EqualTo(("a", "b"), 1)
+    others = Not(EqualTo(("partition",), 0)), IsNotNull(("offset",)), EqualTo(("value",), b"k"), EqualTo(("a", "b"), 1)
     assert len(found(path, *others, EqualTo(("offset",), None))[1]) == 600
+
+
+def test_keys_and_what_is_null(path: Path, tmp_path: Path) -> None:
+    """P1: rows with another key, and those that are null or not, do not go into the JVM; where a column is not read,
+    nothing is left out by it."""
+    assert found(path, EqualTo(("key",), b"k7"))[1] == [("a", 0, 7), ("a", 1, 7), ("b", 0, 7)]
+    some = In(("key",), (b"k7", b"k9", None))
+    assert found(path, some, EqualTo(("partition",), 1))[1] == [("a", 1, 7), ("a", 1, 9)]
+    assert found(path, some, EqualTo(("key",), b"k8"))[1] == []
+    [partition] = StoredCluster(LocalObjects(tmp_path)).topic("a")
+    partition.add([Record(None, b"v"), Record(b"", None), Record(b"k", b"v", 0, (("h", b"x"),))])
+    partition.flush()
+
+    whole = full_schema(include_headers=True)
+
+    def offsets(*filters: Any, schema: StructType = whole) -> list[int]:
+        options = {"path": str(tmp_path), "subscribe": "a", "pushFilters": "true", "includeHeaders": "true"}
+        reader = PruningReader(parse(options, stream=False), schema)
+        reader.pushFilters(list(filters))
+        batches = (batch for part in reader.partitions() for batch in reader.read(part))
+        return [row["offset"] for batch in batches for row in batch.to_pylist()]
+
+    assert offsets(IsNull(("key",))) == [0]
+    assert offsets(IsNotNull(("key",))) == [1, 2]
+    assert offsets(EqualTo(("key",), b"")) == [1]
+    assert offsets(IsNull(("value",))) == [1]
+    assert offsets(IsNotNull(("headers",))) == [2]
+    assert offsets(IsNotNull(("key",)), IsNotNull(("value",)), Not(EqualTo(("key",), b"k"))) == [2]
+    narrow = StructType([each for each in full_schema(include_headers=False).fields if each.name == "offset"])
+    assert offsets(EqualTo(("key",), b"k"), schema=narrow) == [0, 1, 2]
 
 
 def test_times_that_go_back(tmp_path: Path) -> None:

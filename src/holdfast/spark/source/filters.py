@@ -1,4 +1,7 @@
-"""Filters that Spark pushes down, as what they leave to be read: topics, partitions, offsets and times.
+"""Filters that Spark pushes down, as what they leave to be read: topics, partitions, offsets, times, and keys.
+
+By keys, and by what is null, rows are left out on executors before they go into the JVM. Spark pushes no expressions,
+such as the length of a value, and nothing of what is inside headers.
 
 A filter that is not understood leaves everything. Spark applies all of them to the rows again, so that nothing here can
 make an answer wrong by being too generous.
@@ -12,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     EqualNullSafe,
     EqualTo,
@@ -19,6 +24,8 @@ from pyspark.sql.datasource import (
     GreaterThan,
     GreaterThanOrEqual,
     In,
+    IsNotNull,
+    IsNull,
     LessThan,
     LessThanOrEqual,
     StringStartsWith,
@@ -28,6 +35,7 @@ from holdfast.catalog.times import ALWAYS, EARLIEST, LATEST, Times
 from holdfast.types import OffsetRange, TopicPartition
 
 _ALL = OffsetRange(EARLIEST, LATEST)
+_MAY_BE_NULL = ("key", "value", "headers")
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,8 @@ class WantedRows:
     partition_set: frozenset[int] | None = None
     topics: frozenset[str] | None = None
     topic_start: str = ""
+    keys: frozenset[bytes] | None = None
+    nulls: tuple[tuple[str, bool], ...] = ()  # Columns, and whether they must be null.
 
     def has(self, where: TopicPartition) -> bool:
         """Whether a partition may have a wanted row."""
@@ -56,6 +66,17 @@ class WantedRows:
         start = max(wanted.start, self.offsets.start)
         return OffsetRange(start, max(start, min(wanted.end, self.offsets.end)))
 
+    def sifted(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that may be wanted, by their keys and by what is null in them."""
+        there = rows.schema.names
+        for name, must_be in self.nulls:
+            if name in there:
+                is_null = rows.column(name).is_null()
+                rows = rows.filter(is_null if must_be else pc.invert(is_null))
+        if self.keys is not None and "key" in there:
+            rows = rows.filter(pc.is_in(rows.column("key"), value_set=pa.array(sorted(self.keys), pa.binary())))
+        return rows
+
 
 EVERYTHING = WantedRows()
 
@@ -70,11 +91,16 @@ def wanted_by(filters: Iterable[Filter]) -> WantedRows:
 
 def _narrowed(wanted: WantedRows, each: Any) -> WantedRows:
     attribute: tuple[str, ...] = getattr(each, "attribute", ())
+    if isinstance(each, IsNull | IsNotNull) and len(attribute) == 1 and attribute[0] in _MAY_BE_NULL:
+        return replace(wanted, nulls=(*wanted.nulls, (attribute[0], isinstance(each, IsNull))))
     if len(attribute) != 1 or getattr(each, "value", None) is None:
         return wanted
     name, value = attribute[0], each.value
     if name == "topic":
         return _with_topic(wanted, each)
+    if name == "key" and isinstance(each, EqualTo | EqualNullSafe | In):
+        keys = frozenset(map(bytes, _values(value)))
+        return replace(wanted, keys=keys if wanted.keys is None else wanted.keys & keys)
     if name == "partition" and isinstance(each, In):
         numbers = frozenset(_values(value))
         return replace(

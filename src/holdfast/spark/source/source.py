@@ -97,7 +97,7 @@ class BatchReader(Travelling, DataSourceReader):
             return list(parts(view, wanted, self._options, self._wanted))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return rows_of(partition, self._schema, self._options)
+        return rows_of(partition, self._schema, self._options, self._wanted)
 
 
 class PruningReader(BatchReader):
@@ -138,7 +138,9 @@ def parts(
                 yield SourcePart(tail, catalog.store)
 
 
-def rows_of(part: InputPartition, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def rows_of(
+    part: InputPartition, schema: StructType, options: ReadOptions, wanted: WantedRows = EVERYTHING
+) -> Iterator[pa.RecordBatch]:
     """The rows of a part in just the columns of a schema. Spark makes a part of its own where there is none."""
     if not isinstance(part, SourcePart):
         return
@@ -151,4 +153,4 @@ def rows_of(part: InputPartition, schema: StructType, options: ReadOptions) -> I
         batches = read_tail(part.task, names, part.store, **keep_going)
     with sentence_first():
         for batch in batches:
-            yield pa.RecordBatch.from_arrays(batch.columns, schema=target)
+            yield wanted.sifted(pa.RecordBatch.from_arrays(batch.columns, schema=target))
