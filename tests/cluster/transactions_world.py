@@ -272,6 +272,9 @@ class Client:
             for _ in range(world.random.randrange(1, 3)):
                 await self._produce(number, attempt)
         commit = world.random.random() < 0.7
+        if not commit and world.random.random() < 0.7:
+            self._send_and_forget(world.random.choice(numbers), attempt)
+            await world.some_turns()
         if commit:
             attempt.outcome = "unknown"
 
@@ -283,22 +286,40 @@ class Client:
         world.counts[attempt.outcome] += 1
         self._begin(after)
 
+    def _send_and_forget(self, number: int, attempt: Attempt) -> None:
+        """A batch that is under way when its transaction is aborted. Where transactions share an epoch it may come to
+        be part of the next one, as with Kafka: then nobody asks what became of it, but that it is ended."""
+        value = self._world.new_number().encode()
+        if self._version == IMPLICIT:
+            attempt.values.setdefault(number, []).append(value)
+        producer, version, batch = self._producer, self._version, self._batch(number, value)
+        self._sequences[number] = self._sequences.get(number, 0) + 1
+        lives = [each for each in self._world.all_lives if not each.is_dead and _leads(each, number)]
+        if lives:
+            life = self._world.random.choice(lives)
+            task = asyncio.ensure_future(life.call(life.produce(self._id, producer, number, batch, version)))
+            task.add_done_callback(lambda done: None if done.cancelled() else done.exception() and None)
+            self._world.counts["forgotten"] += 1
+
     async def _produce(self, number: int, attempt: Attempt) -> None:
         value = self._world.new_number().encode()
         attempt.values.setdefault(number, []).append(value)
-        sequence = self._sequences.get(number, 0)
-        batch = build(
+        batch = self._batch(number, value)
+        await self._until_answered(
+            lambda life: _leads(life, number),
+            lambda life: life.produce(self._id, self._producer, number, batch, self._version),
+        )
+        self._sequences[number] = self._sequences.get(number, 0) + 1
+
+    def _batch(self, number: int, value: bytes) -> bytes:
+        made = build(
             [Record(None, value, 0)],
             transactional=True,
             producer_id=self._producer.producer_id,
             producer_epoch=self._producer.epoch,
-            base_sequence=sequence,
+            base_sequence=self._sequences.get(number, 0),
         )
-        await self._until_answered(
-            lambda life: isinstance(life.topics.get(NAME).logs[number], PartitionLog),
-            lambda life: life.produce(self._id, self._producer, number, bytes(batch), self._version),
-        )
-        self._sequences[number] = sequence + 1
+        return bytes(made)
 
     async def _of_coordinator(self, ask: Callable[[TransactionLife], Awaitable[Any]]) -> Any:
         return await self._until_answered(lambda life: life.transactions.serves(self._id), ask)
@@ -331,6 +352,10 @@ class Client:
             if world.is_over:
                 break
         raise NoAnswer
+
+
+def _leads(life: TransactionLife, number: int) -> bool:
+    return isinstance(life.topics.get(NAME).logs[number], PartitionLog)
 
 
 def _is_retried(failure: BaseException) -> bool:
