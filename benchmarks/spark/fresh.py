@@ -21,7 +21,7 @@ from holdfast.record.records import Record
 
 FORMATS = ("parquet", "delta", "iceberg")
 RATES = ((1_000, 2_000), (20_000, 10_000))  # Records a second, and the freshness that is wanted, in milliseconds.
-SECONDS = 30.0
+SECONDS = 20.0
 _TICK_S = 0.05
 
 

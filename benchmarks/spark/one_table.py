@@ -11,13 +11,13 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
-from benchmarks.figures import Figures, Measurement, ratio, spread
+from benchmarks.figures import Figures, Measurement, Spread, ratio, spread
 from benchmarks.results import Run, new_run, publish
 from benchmarks.spark import servers
 from benchmarks.spark.fresh import kept_fresh
@@ -32,7 +32,7 @@ A topic in four partitions, values of 100 B, is archived to Parquet by `holdfast
 `spark.read.parquet` on that directory; `one table` is `holdfast.spark.table` on the topic and the archive, everything
 archived; `one table, live` the same with 1 % more rows behind the archive, half of them flushed to segments, half in
 the broker's tail. Each reader has a Spark driver (`local[2]`) of its own, and does each job three times on 4,000 rows
-before it is measured. Seconds are those of making the frame and of the job; CPU seconds those of driver, JVM, Python
+(100 of them live for the last reader) before it is measured. Seconds are those of making the frame and of the job; CPU seconds those of driver, JVM, Python
 workers and, where it is asked, the broker. The filter is a `where` on `timestamp` that one row in a hundred passes.
 
 A table that is kept fresh: `holdfast tables run --master none` on one topic with `holdfast.table.freshness.ms`, whose
@@ -99,11 +99,12 @@ def _places(count: int, folder: Path, stack: ExitStack) -> Iterator[Place]:
     servers.add(ours.address, "rows", SIZE, count, extra // 2)
     servers.flush(ours.address, "rows")
     servers.add(ours.address, "rows", SIZE, count + extra // 2, extra - extra // 2)
+    servers.add(ours.address, "warm", SIZE, WARM_ROWS, 100)
     given, warm = facts(count, SIZE, folder), warm_facts(folder)
     yield Place("parquet", given, warm)
     yield Place("one table", given | {"path": str(data)}, warm)
     live = given | {"path": str(copied), "address": ours.address, "rows": str(count + extra)}
-    yield Place("one table, live", live, warm, ours.pid)
+    yield Place("one table, live", live, warm | {"rows": str(WARM_ROWS + 100)}, ours.pid)
 
 
 def _linked(source: str, target: str) -> None:
@@ -136,7 +137,7 @@ def tables(run: Run) -> list[Table]:
             for job, what in JOBS.items()
             for reader in READERS
         ]
-        columns = ["job: reader", "seconds", "CPU s", "times the seconds of Parquet", f"aim {AIM}"]
+        columns = ["job: reader", "seconds", "CPU s", "times the seconds of Parquet", "times the CPU", f"aim {AIM}"]
         made.append(Table(f"{count:,} rows", columns, rows))
     fresh_rows = [
         [
@@ -163,17 +164,21 @@ def _cpu(measurement: Measurement) -> float:
 
 
 def _cells(figures: Figures, reader: str, job: str, count: int) -> list[str]:
-    took = figures.series(f"{reader}.{job}", count, _seconds)
-    times = spread(ratio(took, figures.series(f"parquet.{job}", count, _seconds)))
-    told = ["", ""] if reader == "parquet" else [spread_text(times), _verdict(reader, times)]
-    cpu = spread(figures.series(f"{reader}.{job}", count, _cpu))
-    return [median_text(spread(took), 3), median_text(cpu, 2), *told]
+    figures_of = [
+        [figures.series(f"{each}.{job}", count, what) for each in (reader, "parquet")] for what in (_seconds, _cpu)
+    ]
+    took, cpu = (spread(ours) for ours, _ in figures_of)
+    times = [spread(ratio(ours, theirs)) for ours, theirs in figures_of]
+    told = ["", "", ""] if reader == "parquet" else [*map(spread_text, times), _verdict(reader, times)]
+    return [median_text(took, 3), median_text(cpu, 2), *told]
 
 
-def _verdict(reader: str, times: object) -> str:
-    if reader != "one table" or times is None:
+def _verdict(reader: str, times: Sequence[Spread | None]) -> str:
+    """Of what is archived: met by both, by one, or by none."""
+    if reader != "one table":
         return ""
-    return "met" if times.median <= AIM else "missed"  # type: ignore[attr-defined]
+    met = [what for what, each in zip(("seconds", "CPU"), times, strict=True) if each and each.median <= AIM]
+    return {2: "met", 1: f"met by {met[0]}" if met else "", 0: "missed"}[len(met)]
 
 
 if __name__ == "__main__":
