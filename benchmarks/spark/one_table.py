@@ -32,8 +32,9 @@ A topic in four partitions, values of 100 B, is archived to Parquet by `holdfast
 `spark.read.parquet` on that directory; `one table` is `holdfast.spark.table` on the topic and the archive, everything
 archived; `one table, live` the same with 1 % more rows behind the archive, half of them flushed to segments, half in
 the broker's tail. Each reader has a Spark driver (`local[2]`) of its own, and does each job three times on 4,000 rows
-(100 of them live for the last reader) before it is measured. Seconds are those of making the frame and of the job; CPU seconds those of driver, JVM, Python
-workers and, where it is asked, the broker. The filter is a `where` on `timestamp` that one row in a hundred passes.
+before it is measured, and on 100 live ones where it reads such. Seconds are those of making the frame and of the job;
+CPU seconds those of driver, JVM, Python workers and, where it is asked, the broker. The filter is a `where` on
+`timestamp` that one row in a hundred passes.
 
 A table that is kept fresh: `holdfast tables run --master none` on one topic with `holdfast.table.freshness.ms`, whose
 records a producer sends at a steady rate. Freshness is from a record's ack to the commit that has it, as its lines say;

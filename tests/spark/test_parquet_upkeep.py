@@ -72,7 +72,10 @@ class Lake:
 
     def by_listing(self) -> list[tuple[int, int]]:
         """What who lists the directory has."""
-        table = ds.dataset(self.kind.folder, partitioning="hive").to_table(["partition", "offset"])
+        found = ds.dataset(self.kind.folder, partitioning="hive")
+        if not list(found.get_fragments()):
+            return []
+        table = found.to_table(["partition", "offset"])
         return sorted(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
 
     def whole(self) -> list[tuple[int, int]]:
@@ -142,7 +145,7 @@ def test_killed_at_any_moment(tmp_path: Path, step: str) -> None:
     shutil.copytree(lake.kind.folder, made)
     seed, calls = 22, killed(killed_job.look_after, step, tmp_path / "made", at=None)[1]
     assert calls > 3
-    for at in sorted(random.Random(seed).sample(range(calls), min(8, calls))):
+    for at in sorted(random.Random(seed).sample(range(calls), min(8 if step == "merge" else 24, calls))):
         for each in lake.kind.folder.iterdir():
             shutil.rmtree(each) if each.is_dir() else each.unlink()
         shutil.copytree(made, lake.kind.folder, dirs_exist_ok=True)
