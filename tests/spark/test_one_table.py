@@ -46,7 +46,7 @@ class Topic:
         self.name, self.path, self.address, self.kind = f"t{next(_numbers)}", str(data), address, kind
         self.archive = str(folder / self.name)
         self.client = Client(address)
-        self.client.create_topics({self.name: 2})
+        self.client.create_topics({self.name: 2}, {"retention.ms": "-1"})  # Its records are years old.
         self.written: dict[tuple[int, int], tuple[bytes, bytes | None]] = {}
         self.ends = [0, 0]
 
