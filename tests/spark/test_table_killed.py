@@ -85,7 +85,8 @@ class Driver:
 
     def start(self) -> None:
         self.starts += 1
-        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        own = {"TMPDIR": str(self._folder), "SPARK_LOCAL_IP": "127.0.0.1"}  # Who is killed leaves its folder behind.
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, **own}
         with (self._folder / "driver.log").open("ab") as said:
             self.process = subprocess.Popen(
                 self._command, cwd=self._folder, env=environment, stdout=said, stderr=said, start_new_session=True
