@@ -18,7 +18,7 @@ from tests.sim import frames
 from tests.sim.clock import BrokerClock
 from tests.sim.store import ProcessObjects
 
-from holdfast.broker.api.produce import ProduceRefused
+from holdfast.broker.api.produce_errors import ProduceRefused
 from holdfast.broker.running import AllSettings, BrokerEnvironment, Opened, opened
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.disk.simulated import PowerCut, SimulatedDisk

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
 
+from holdfast.broker.api.produce_errors import (
+    OWN_CODES,
+    BadAcks,
+    NoRecords,
+    NotTransactional,
+    ProduceRefused,
+    UnknownId,
+    WrittenByBroker,
+)
+from holdfast.broker.api.produce_look import Look, Looked, Quickly, Sound, TakesLonger, look
 from holdfast.broker.api.produce_together import Together
 from holdfast.broker.codes import code_of
 from holdfast.broker.elsewhere import Others, endpoints_of, nobody_else
@@ -21,13 +30,12 @@ from holdfast.broker.guard.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from holdfast.broker.net.one_batch import OneBatch
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.peers.permits import NoPermit, Permit, Permits
+from holdfast.broker.peers.permits import Permit, Permits
 from holdfast.broker.topics import INTERNAL, Topics
-from holdfast.coordinator.runtime.errors import CoordinatorLoading, NotCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
-from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced, TransactionEnding
+from holdfast.coordinator.transaction.errors import NotInTransaction
 from holdfast.coordinator.transaction.transaction import Producer
-from holdfast.errors import HoldfastError, Rejected
+from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.errors import LedElsewhere
@@ -50,8 +58,7 @@ from holdfast.protocol.hot.produce_response import (
 )
 from holdfast.record.batch import BatchHeader
 from holdfast.record.errors import RecordsWithoutKey
-from holdfast.record.recompress import recompress
-from holdfast.record.validate import Records, Validator, is_slow, validate
+from holdfast.record.validate import Records, Validator, is_slow
 from holdfast.types import Buffer, TopicPartition
 
 _ACKS = (-1, 0, 1)
@@ -59,7 +66,6 @@ _ABORTABLE_FROM = 11  # From this version on clients know that a transaction can
 _MANY = 500  # Topics or partitions of one request.
 _ONE = 2  # One topic with one partition.
 _IMPLICIT_FROM = 12  # From this version on a partition is part of a transaction by being produced to.
-_QUICK_S = 0.002  # So long all batches of a request may be looked at on the event loop, one after the other.
 _VALIDATED_MAX = 2  # Batches that are looked at in threads at the same time: each may expand to much.
 
 
@@ -68,10 +74,6 @@ _new_produced = partial(tuple.__new__, Produced)
 
 def _tell_nobody(_answer: Sequence[Buffer]) -> None:
     """Nothing is appended, so nothing is answered."""
-
-
-class ProduceRefused(Rejected):
-    """A producer that wants no answers has sent something wrong: all it can be told is that the connection closes."""
 
 
 class Produce:
@@ -170,65 +172,9 @@ class Produce:
         assert request.one is not None
         _Answering(self, request, request.one[1], done).refuse_one(failure)
 
-    async def _check_slowly(self, partition: PartitionLog, records: memoryview) -> list[_Looked]:
+    async def _check_slowly(self, partition: PartitionLog, records: memoryview) -> list[Looked]:
         async with self._looking:
-            return await self._heavy.local(_look, partition, records)
-
-
-class _Looked(NamedTuple):
-    """A batch, and what is known of its records; nothing if nobody has looked."""
-
-    header: BatchHeader
-    batch: memoryview
-    records: Records | None
-
-
-class _Sound(NamedTuple):
-    """What is to be appended to one partition."""
-
-    partition: PartitionLog
-    batches: list[tuple[BatchHeader, memoryview]]
-
-
-def _look(partition: PartitionLog, records: memoryview) -> list[_Looked]:
-    """In a thread."""
-    settings, size_max = partition.settings, partition.ground.settings.batch_expanded_size_max
-    looked = []
-    for header, batch in partition.check_batches(records):
-        known = validate(header, batch, size_max) if settings.validates_records else None
-        if settings.codec is not None and header.codec != settings.codec:
-            header, batch = recompress(header, batch, settings.codec, settings.batch_size_max, size_max)
-        looked.append(_Looked(header, batch, known))
-    return looked
-
-
-class _TakesLonger(Exception):
-    """The records cannot be looked at quickly."""
-
-
-class _Quickly:
-    """Looks into the batches of one request on the event loop, as long as that is quick for all of them together."""
-
-    __slots__ = ("_began", "_clock", "_validator")
-
-    def __init__(self, validator: Validator, clock: Clock) -> None:
-        self._validator = validator
-        self._clock = clock
-        self._began = 0.0
-
-    def into(self, header: BatchHeader, batch: memoryview) -> Records:
-        """What is known of a batch's records; _TakesLonger if a thread has to look."""
-        if not self._began:  # Most requests have one batch: two looks at the clock would be for nothing.
-            self._began = self._clock.monotonic()
-        elif self._clock.monotonic() - self._began > _QUICK_S:
-            raise _TakesLonger
-        records = self._validator.quick(header, batch)
-        if records is None:
-            raise _TakesLonger
-        return records
-
-
-Look: TypeAlias = Callable[[PartitionLog, memoryview], Awaitable[list[_Looked]]]
+            return await self._heavy.local(look, partition, records)
 
 
 class _Answering:
@@ -243,7 +189,7 @@ class _Answering:
         self._done = done
         self._left = 1  # Partitions that are not acknowledged yet, and the start itself.
         self._results: list[list[Produced]] = []
-        self._checked: list[_Sound | HoldfastError] = []  # One for each partition, in their order.
+        self._checked: list[Sound | HoldfastError] = []  # One for each partition, in their order.
         self._permits: dict[tuple[PartitionLog, int], Permit] = {}  # By producer id.
 
     def start_one(self, validator: Validator) -> bool:
@@ -257,7 +203,7 @@ class _Answering:
             if one is None:
                 batches = self._check_batches(partition, wanted)
                 if len(batches) > 1:
-                    self._checked = [self._look_at(partition, batches, _Quickly(validator, self._produce.clock))]
+                    self._checked = [self._look_at(partition, batches, Quickly(validator, self._produce.clock))]
                     return self.start()
                 (header, batch), records = batches[0], None
             else:
@@ -268,7 +214,7 @@ class _Answering:
                     return False
             header = self._admit_one(partition, partition.ground.time.stamp_ms(), header, batch, records)
             place = self._append_one(partition, header, batch, topic, wanted.partition)
-        except _TakesLonger:
+        except TakesLonger:
             return False
         except HoldfastError as failure:
             self._results = [[self._failed(topic, wanted.partition, failure)]]
@@ -296,12 +242,12 @@ class _Answering:
 
     def check(self, validator: Validator, clock: Clock) -> bool:
         """Hold everything against the rules; False, with nothing changed, when that takes too long to be done here."""
-        look, checked = _Quickly(validator, clock), self._checked
+        look, checked = Quickly(validator, clock), self._checked
         try:
             for topic in self._message.topics:
                 for wanted in topic.partitions:
                     checked.append(self._check(topic, wanted, look))
-        except _TakesLonger:
+        except TakesLonger:
             return False
         return True
 
@@ -343,8 +289,8 @@ class _Answering:
                 permit.release()
 
     async def _permitted(
-        self, checked: _Sound | HoldfastError, topic: ProduceTopic, wanted: ProducePartition
-    ) -> _Sound | HoldfastError:
+        self, checked: Sound | HoldfastError, topic: ProduceTopic, wanted: ProducePartition
+    ) -> Sound | HoldfastError:
         """What is to be appended, if the coordinator lets it in."""
         permits, transactional_id = self._produce.permits, self._message.transactional_id
         if isinstance(checked, HoldfastError):
@@ -371,7 +317,7 @@ class _Answering:
         opened = None if topic.topic_id is None else self._produce.topics.find_raw_id(topic.topic_id)
         return topic.name or "" if opened is None else opened.topic.name
 
-    def _check(self, topic: ProduceTopic, wanted: ProducePartition, look: _Quickly) -> _Sound | HoldfastError:
+    def _check(self, topic: ProduceTopic, wanted: ProducePartition, look: Quickly) -> Sound | HoldfastError:
         try:
             partition = self._find(topic, wanted.partition)
             self._produce.logs.check_disk()
@@ -379,22 +325,20 @@ class _Answering:
         except HoldfastError as failure:
             return failure
 
-    def _look_at(
-        self, partition: PartitionLog, batches: list[tuple[BatchHeader, memoryview]], look: _Quickly
-    ) -> _Sound:
+    def _look_at(self, partition: PartitionLog, batches: list[tuple[BatchHeader, memoryview]], look: Quickly) -> Sound:
         validates = partition.settings.validates_records
-        return self._admit(partition, [_Looked(*each, look.into(*each) if validates else None) for each in batches])
+        return self._admit(partition, [Looked(*each, look.into(*each) if validates else None) for each in batches])
 
     def _check_batches(self, partition: PartitionLog, wanted: ProducePartition) -> list[tuple[BatchHeader, memoryview]]:
         """Hold the batches for a partition against the rules that need no look at their records."""
         if not wanted.records:
-            raise _NoRecords("the request has no records")
+            raise NoRecords("the request has no records")
         settings = partition.settings
         if settings.validates_records and is_slow(wanted.records):
-            raise _TakesLonger
+            raise TakesLonger
         batches = partition.check_batches(wanted.records)
         if settings.codec is not None and any(header.codec != settings.codec for header, _ in batches):
-            raise _TakesLonger  # They cannot be stored as they are.
+            raise TakesLonger  # They cannot be stored as they are.
         return batches
 
     def _check_one(
@@ -405,40 +349,40 @@ class _Answering:
         batch, settings = wanted.records, partition.settings
         assert batch is not None
         if settings.codec is not None and header.codec != settings.codec:
-            raise _TakesLonger
+            raise TakesLonger
         if records is None and settings.validates_records and is_slow(batch):
-            raise _TakesLonger
+            raise TakesLonger
         partition.check_one(header)
         return header, batch, records if settings.validates_records else None
 
-    async def _check_slowly(self, topic: ProduceTopic, wanted: ProducePartition, look: Look) -> _Sound | HoldfastError:
+    async def _check_slowly(self, topic: ProduceTopic, wanted: ProducePartition, look: Look) -> Sound | HoldfastError:
         try:
             partition = self._find(topic, wanted.partition)
             self._produce.logs.check_disk()
             if not wanted.records:
-                raise _NoRecords("the request has no records")
+                raise NoRecords("the request has no records")
             if partition.settings.validates_records or partition.settings.codec is not None:
                 return self._admit(partition, await look(partition, wanted.records))
-            return self._admit(partition, [_Looked(*each, None) for each in partition.check_batches(wanted.records)])
+            return self._admit(partition, [Looked(*each, None) for each in partition.check_batches(wanted.records)])
         except HoldfastError as failure:
             return failure
 
-    def _admit(self, partition: PartitionLog, looked: list[_Looked]) -> _Sound:
+    def _admit(self, partition: PartitionLog, looked: list[Looked]) -> Sound:
         now_ms = partition.ground.time.stamp_ms()
-        return _Sound(partition, [(self._admit_one(partition, now_ms, *each), each.batch) for each in looked])
+        return Sound(partition, [(self._admit_one(partition, now_ms, *each), each.batch) for each in looked])
 
     def _admit_one(
         self, partition: PartitionLog, now_ms: int, header: BatchHeader, batch: memoryview, records: Records | None
     ) -> BatchHeader:
         if header.is_transactional and self._message.transactional_id is None:
-            raise _NotTransactional("a transactional batch in a request without a transactional id")
+            raise NotTransactional("a transactional batch in a request without a transactional id")
         return admit(partition.settings, now_ms, header, batch, records)
 
     def _append(
         self,
         topic: ProduceTopic,
         wanted: ProducePartition,
-        checked: _Sound | HoldfastError,
+        checked: Sound | HoldfastError,
         results: list[Produced],
         number: int,
     ) -> None:
@@ -466,14 +410,14 @@ class _Answering:
         if topic.topic_id is not None:
             opened = self._produce.topics.find_raw_id(topic.topic_id)
             if opened is None:
-                raise _UnknownId("there is no topic with this id")
+                raise UnknownId("there is no topic with this id")
         if self._produce.gate.is_on:
             self._check_rights(opened.topic.name if opened is not None else topic.name or "", topic)
         if self._message.acks not in _ACKS:
-            raise _BadAcks(f"acks {self._message.acks} is not -1, 0 or 1")
+            raise BadAcks(f"acks {self._message.acks} is not -1, 0 or 1")
         found = opened or self._produce.topics.get(topic.name or "")
         if found.topic.name in INTERNAL:
-            raise _Internal(f"{found.topic.name} is written by the broker itself")
+            raise WrittenByBroker(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
 
     def _check_rights(self, name: str, topic: ProduceTopic) -> None:
@@ -485,7 +429,7 @@ class _Answering:
     def _need(self, right: Right, name: str, called: str = "") -> None:
         self._produce.gate.need(self._request.session, right, name, "Produce", called)
 
-    def _append_to(self, sound: _Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
+    def _append_to(self, sound: Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
         partition, index = sound.partition, wanted.partition
         places = [self._append_one(partition, *each, topic, index) for each in sound.batches]
         if len(places) == 1:
@@ -519,7 +463,7 @@ class _Answering:
     def _failed(self, topic: ProduceTopic, index: int, failure: BaseException) -> Produced:
         if self._message.acks == 0:
             raise ProduceRefused(f"{topic.name or 'a topic'}-{index}: {failure}") from failure
-        code = _OWN_CODES.get(type(failure)) or code_of(failure)
+        code = OWN_CODES.get(type(failure)) or code_of(failure)
         if isinstance(failure, NotInTransaction) and self._request.version < _ABORTABLE_FROM:
             code = Code.INVALID_TXN_STATE
         self._produce.errors["Produce", code] += 1
@@ -565,37 +509,3 @@ class _Answering:
         found = (each.leader for results in self._results for each in results if isinstance(each, ProducedElsewhere))
         wanted = {leader.leader_id for leader in found if leader is not None}
         return endpoints_of(wanted, self._produce.others, self._request.session.listener) if wanted else ()
-
-
-class _BadAcks(Rejected):
-    pass
-
-
-class _UnknownId(Rejected):
-    pass
-
-
-class _NoRecords(Rejected):
-    pass
-
-
-class _Internal(Rejected):
-    pass
-
-
-class _NotTransactional(Rejected):
-    pass
-
-
-_OWN_CODES: dict[type[BaseException], Code] = {
-    _BadAcks: Code.INVALID_REQUIRED_ACKS,
-    _UnknownId: Code.UNKNOWN_TOPIC_ID,
-    _NoRecords: Code.INVALID_RECORD,
-    _Internal: Code.INVALID_TOPIC_EXCEPTION,
-    _NotTransactional: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ProducerFenced: Code.INVALID_PRODUCER_EPOCH,  # What producers have always been told here.
-    NoPermit: Code.NOT_ENOUGH_REPLICAS,  # What every producer answers by sending it once more.
-    NotCoordinator: Code.NOT_ENOUGH_REPLICAS,
-    CoordinatorLoading: Code.NOT_ENOUGH_REPLICAS,
-    TransactionEnding: Code.NOT_ENOUGH_REPLICAS,
-}

@@ -1,0 +1,47 @@
+"""Why a produce request is refused, and the codes for it that only producers are told."""
+
+from __future__ import annotations
+
+from holdfast.broker.peers.permits import NoPermit
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, NotCoordinator
+from holdfast.coordinator.transaction.errors import ProducerFenced, TransactionEnding
+from holdfast.errors import Rejected
+from holdfast.protocol.codes import Code
+
+
+class ProduceRefused(Rejected):
+    """A producer that wants no answers has sent something wrong: all it can be told is that the connection closes."""
+
+
+class BadAcks(Rejected):
+    pass
+
+
+class UnknownId(Rejected):
+    pass
+
+
+class NoRecords(Rejected):
+    pass
+
+
+class WrittenByBroker(Rejected):
+    pass
+
+
+class NotTransactional(Rejected):
+    pass
+
+
+OWN_CODES: dict[type[BaseException], Code] = {
+    BadAcks: Code.INVALID_REQUIRED_ACKS,
+    UnknownId: Code.UNKNOWN_TOPIC_ID,
+    NoRecords: Code.INVALID_RECORD,
+    WrittenByBroker: Code.INVALID_TOPIC_EXCEPTION,
+    NotTransactional: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ProducerFenced: Code.INVALID_PRODUCER_EPOCH,  # What producers have always been told here.
+    NoPermit: Code.NOT_ENOUGH_REPLICAS,  # What every producer answers by sending it once more.
+    NotCoordinator: Code.NOT_ENOUGH_REPLICAS,
+    CoordinatorLoading: Code.NOT_ENOUGH_REPLICAS,
+    TransactionEnding: Code.NOT_ENOUGH_REPLICAS,
+}
