@@ -15,7 +15,7 @@ from functools import partial
 from holdfast.broker.api.produce_errors import (
     OWN_CODES,
     BadAcks,
-    NoRecords,
+    NothingSent,
     NotTransactional,
     ProduceRefused,
     UnknownId,
@@ -332,7 +332,7 @@ class _Answering:
     def _check_batches(self, partition: PartitionLog, wanted: ProducePartition) -> list[tuple[BatchHeader, memoryview]]:
         """Hold the batches for a partition against the rules that need no look at their records."""
         if not wanted.records:
-            raise NoRecords("the request has no records")
+            raise NothingSent("the request has no records")
         settings = partition.settings
         if settings.validates_records and is_slow(wanted.records):
             raise TakesLonger
@@ -360,7 +360,7 @@ class _Answering:
             partition = self._find(topic, wanted.partition)
             self._produce.logs.check_disk()
             if not wanted.records:
-                raise NoRecords("the request has no records")
+                raise NothingSent("the request has no records")
             if partition.settings.validates_records or partition.settings.codec is not None:
                 return self._admit(partition, await look(partition, wanted.records))
             return self._admit(partition, [Looked(*each, None) for each in partition.check_batches(wanted.records)])

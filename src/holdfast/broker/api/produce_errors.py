@@ -21,7 +21,7 @@ class UnknownId(Rejected):
     pass
 
 
-class NoRecords(Rejected):
+class NothingSent(Rejected):
     pass
 
 
@@ -36,7 +36,7 @@ class NotTransactional(Rejected):
 OWN_CODES: dict[type[BaseException], Code] = {
     BadAcks: Code.INVALID_REQUIRED_ACKS,
     UnknownId: Code.UNKNOWN_TOPIC_ID,
-    NoRecords: Code.INVALID_RECORD,
+    NothingSent: Code.INVALID_RECORD,
     WrittenByBroker: Code.INVALID_TOPIC_EXCEPTION,
     NotTransactional: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ProducerFenced: Code.INVALID_PRODUCER_EPOCH,  # What producers have always been told here.
