@@ -112,12 +112,23 @@ BUGS = [
     ),
     Bug(
         "a request of another broker counts when a later one has come before it",
-        (Edit(_DOOR, " or way.number <= last:", ":"),),
+        (Edit(_DOOR, "        if way.number <= last:", "        if False:"),),
         (f"{PEERS}::test_a_request_counts_once_and_never_behind_a_later_one",),
     ),
     Bug(
         "a request counts at another life than it was meant for",
-        (Edit(_DOOR, "        if way.receiver != self._life or way", "        if way"),),
+        (Edit(_DOOR, "        if way.receiver != self._life:", "        if False:"),),
+        (f"{PEERS}::test_a_request_counts_once_and_never_behind_a_later_one",),
+    ),
+    Bug(
+        "a request that was meant for an earlier life shuts out those for this one",
+        (
+            Edit(
+                _DOOR,
+                "            raise RequestLate(way)  # Its number",
+                "            self._last[way.sender, key] = way.number\n            raise RequestLate(way)  # Its number",
+            ),
+        ),
         (f"{PEERS}::test_a_request_counts_once_and_never_behind_a_later_one",),
     ),
     Bug(

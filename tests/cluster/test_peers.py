@@ -159,6 +159,8 @@ async def test_a_request_counts_once_and_never_behind_a_later_one() -> None:
             await door.handle(request_of(framed(way)))
     await door.handle(request_of(framed(Way(5, LIFE.life, 1))))
     assert len(behind.sessions) == 2
+    await door.handle(request_of(framed(Way(3, LIFE.life, 3))))  # What was for another life has no say in what is next.
+    assert len(behind.sessions) == 3
 
 
 def test_all_brokers_of_a_store_have_the_same_secret() -> None:

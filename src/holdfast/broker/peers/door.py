@@ -73,9 +73,11 @@ class PeerDoor:
 
     def _count(self, way: Way, key: int) -> None:
         """A request counts once, and never behind a later one: its sender may have given it up, and gone on."""
+        if way.receiver != self._life:
+            raise RequestLate(way)  # Its number counts there: it says nothing of those that are for us.
         last = self._last.pop((way.sender, key), -1)
         self._last[way.sender, key] = max(last, way.number)
-        if way.receiver != self._life or way.number <= last:
+        if way.number <= last:
             raise RequestLate(way)
         if len(self._last) > _LIVES_MAX:
             del self._last[next(iter(self._last))]
