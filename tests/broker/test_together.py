@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.broker.wire import NOW_MS, Wire, batch, create_topic, end_offset, fetch, produce_fields, values
+from tests.broker.wire import NOW_MS, Wire, batch, create_topic, end_offset, fetch, produce, produce_fields, values
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.io.disk import RealDirectory
@@ -13,7 +15,7 @@ from holdfast.protocol.api import Key
 from holdfast.wal import Wal
 
 VERSION = 9
-OUT_OF_ORDER, INVALID_TIMESTAMP, TOO_LARGE = 45, 32, 10
+OUT_OF_ORDER, INVALID_TIMESTAMP, TOO_LARGE, SEND_AGAIN = 45, 32, 10, 19
 
 
 def send_together(wire: Wire, topics: list[str], records: list[bytes]) -> list[Any]:
@@ -125,3 +127,31 @@ def test_they_are_counted_one_by_one(wire: Wire, topic: str) -> None:
     create_topic(wire, topic)
     send_together(wire, [topic] * 50, [batch(b"%d" % number) for number in range(50)])
     assert end_offset(wire, topic) == 50
+
+
+def test_all_are_answered_while_their_topic_is_altered(wire: Wire, topic: str) -> None:
+    """K2: also who came under one codec of its topic, and would be appended under another."""
+    create_topic(wire, topic, 8)
+    address, ends = wire.socket.getpeername(), time.monotonic() + 2
+    told: list[set[int]] = []
+
+    def send(partition: int) -> None:
+        codes = set()
+        with Wire(address[1]) as own:
+            while time.monotonic() < ends:
+                codes.add(produce(own, topic, batch(b"v"), partition=partition).error_code)
+        told.append(codes)
+
+    threads = [threading.Thread(target=send, args=(partition,)) for partition in range(8)]
+    for each in threads:
+        each.start()
+    number = 0
+    while time.monotonic() < ends:
+        number += 1
+        config = {"name": "compression.type", "config_operation": 0, "value": ("gzip", "producer")[number % 2]}
+        resource = {"resource_type": 2, "resource_name": topic, "configs": [config]}
+        wire.ask(Key.INCREMENTAL_ALTER_CONFIGS, 1, resources=[resource], validate_only=False)
+    for each in threads:
+        each.join()
+    assert len(told) == 8, "Somebody was left without an answer."
+    assert set().union(*told) <= {0, SEND_AGAIN}

@@ -68,6 +68,17 @@ BUGS = [
         ("tests/broker/test_rights.py::test_requests_that_come_together_have_the_rights_of_their_own_senders",),
     ),
     Bug(
+        "who came before its topic was altered is never answered",
+        (
+            Edit(
+                "broker/api/produce_together.py",
+                "            self._refuse(request, done, RulesChanged())\n",
+                "            pass\n",
+            ),
+        ),
+        (TESTS + "test_all_are_answered_while_their_topic_is_altered",),
+    ),
+    Bug(
         "who gathers for a flush is forgotten, and its clients wait for ever",
         (Edit("log/journal.py", "                gather()\n", "                pass\n"),),
         (TESTS + "test_they_are_counted_one_by_one",),

@@ -164,9 +164,9 @@ class Produce:
         topic = message.topics[0]
         return _Answering(self, request, message, _tell_nobody)._find(topic, topic.partitions[0].partition)
 
-    def _alone(self, request: Request, done: Done) -> None:
+    def _alone(self, request: Request, done: Done) -> bool:
         assert request.one is not None
-        _Answering(self, request, request.one[1], done).start_one(self._validator)
+        return _Answering(self, request, request.one[1], done).start_one(self._validator)
 
     def _refuse(self, request: Request, done: Done, failure: BaseException) -> None:
         assert request.one is not None

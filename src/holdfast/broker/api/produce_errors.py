@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.broker.peers.permits import NoPermit
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, NotCoordinator
 from holdfast.coordinator.transaction.errors import ProducerFenced, TransactionEnding
-from holdfast.errors import Rejected
+from holdfast.errors import Rejected, Unavailable
 from holdfast.protocol.codes import Code
 
 
@@ -33,6 +33,13 @@ class NotTransactional(Rejected):
     pass
 
 
+class RulesChanged(Unavailable):
+    """A topic has got other rules since a request came: send it again."""
+
+    def __init__(self) -> None:
+        super().__init__("the topic was altered while this came: send it again")
+
+
 OWN_CODES: dict[type[BaseException], Code] = {
     BadAcks: Code.INVALID_REQUIRED_ACKS,
     UnknownId: Code.UNKNOWN_TOPIC_ID,
@@ -44,4 +51,5 @@ OWN_CODES: dict[type[BaseException], Code] = {
     NotCoordinator: Code.NOT_ENOUGH_REPLICAS,
     CoordinatorLoading: Code.NOT_ENOUGH_REPLICAS,
     TransactionEnding: Code.NOT_ENOUGH_REPLICAS,
+    RulesChanged: Code.NOT_ENOUGH_REPLICAS,
 }

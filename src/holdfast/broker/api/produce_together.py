@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from holdfast.broker.api.produce_errors import RulesChanged
 from holdfast.broker.net.request import Done, Request
 from holdfast.errors import HoldfastError
 from holdfast.log.logs import Logs
@@ -29,7 +30,7 @@ Find: TypeAlias = Callable[
     [Request], PartitionLog
 ]  # The partition that a request names, if its sender may write to it.
 Refuse: TypeAlias = Callable[[Request, Done, BaseException], None]
-Alone: TypeAlias = Callable[[Request, Done], object]
+Alone: TypeAlias = Callable[[Request, Done], bool]  # False, with nothing done, if that takes longer.
 
 
 class _Group:
@@ -140,13 +141,17 @@ class Together:
         for group in groups.values():
             try:
                 if len(group.members) == 1:
-                    self._alone(*group.members[0])
+                    self._go_alone(*group.members[0])
                 elif group.members:
                     self._append(group)
             except Exception as mistake:  # Ours: it must not leave the others of this turn without an answer.
                 _complain(mistake)
                 for member in group.members:
                     self._refuse(*member, mistake)
+
+    def _go_alone(self, request: Request, done: Done) -> None:
+        if not self._alone(request, done):  # Others of its connection may be appended by now: it cannot wait.
+            self._refuse(request, done, RulesChanged())
 
     def _append(self, group: _Group) -> None:
         partition, members, batches = group.partition, group.members, group.batches
@@ -178,7 +183,7 @@ class Together:
                 members.append(member)
                 batches.append(batch)
             else:
-                self._alone(*member)
+                self._go_alone(*member)
         return members, batches
 
     def _durable(
