@@ -125,8 +125,8 @@ BUGS = [
         (
             Edit(
                 _DOOR,
-                "            raise RequestLate(way)  # Its number",
-                "            self._last[way.sender, key] = way.number\n            raise RequestLate(way)  # Its number",
+                "            raise RequestLate(way)  # Its",
+                "            self._last[way.sender, key] = way.number\n            raise RequestLate(way)  # Its",
             ),
         ),
         (f"{PEERS}::test_a_request_counts_once_and_never_behind_a_later_one",),
