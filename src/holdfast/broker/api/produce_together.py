@@ -36,12 +36,24 @@ Alone: TypeAlias = Callable[[Request, Done], bool]  # False, with nothing done, 
 class _Group:
     """Requests for one partition, and the rules of its topic that each is held against."""
 
-    __slots__ = ("batches", "is_compacted", "members", "newest", "oldest", "partition", "producers", "room", "size_max")
+    __slots__ = (
+        "batches",
+        "is_compacted",
+        "members",
+        "newest",
+        "oldest",
+        "partition",
+        "producers",
+        "room",
+        "settings",
+        "size_max",
+    )
 
     def __init__(self, partition: PartitionLog) -> None:
         settings, now_ms = partition.settings, partition.ground.time.stamp_ms()
         before, after = settings.timestamp_before_ms_max, settings.timestamp_after_ms_max
         self.partition = partition
+        self.settings = settings
         self.members: list[tuple[Request, Done]] = []
         self.batches: list[tuple[BatchHeader, memoryview]] = []
         self.producers: set[int] = set()
@@ -140,8 +152,9 @@ class Together:
         groups, self._groups = self._groups, {}
         for group in groups.values():
             try:
-                if len(group.members) == 1:
-                    self._go_alone(*group.members[0])
+                if group.settings is not group.partition.settings:  # Altered meanwhile: each by the rules of now.
+                    for member in group.members:
+                        self._go_alone(*member)
                 elif group.members:
                     self._append(group)
             except Exception as mistake:  # Ours: it must not leave the others of this turn without an answer.
