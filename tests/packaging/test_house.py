@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,3 +149,10 @@ def test_every_requirement_has_bounds_that_the_pinned_version_fits() -> None:
 def named_in(file: str) -> set[str]:
     lines = (ROOT / "requirements" / file).read_text().splitlines()
     return {line for line in lines if line and not line.startswith(("#", "-c"))}
+
+
+def test_nothing_that_is_committed_points_out_of_the_checkout() -> None:
+    """A link to a folder of one machine is nowhere on all others, and takes the place of what is made there."""
+    listed = subprocess.check_output(["git", "ls-files", "--stage"], cwd=ROOT, text=True).splitlines()
+    assert len(listed) > 1000
+    assert [each for each in listed if each.startswith("120000")] == []
