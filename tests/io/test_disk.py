@@ -126,7 +126,7 @@ def test_a_directory_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(Rejected):
         RealDirectory(tmp_path / "a", create=False)
     (tmp_path / "a").write_text("")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(Rejected, match="is not a directory"):
         RealDirectory(tmp_path / "a")
 
 

@@ -150,10 +150,11 @@ def save_known(objects: Objects, known: KnownTime) -> int | None:
     return None if found is None else found.modified_ms
 
 
-def keep_first(objects: Objects, trust_s: float) -> None:
+def keep_first(objects: Objects, trust_s: float, clock: Clock) -> None:
     """Where nobody has kept the time yet, what the store proves itself is kept, before we write anything else there.
 
-    To be called at a start; blocks. What is there already stays.
+    To be called at a start; blocks. What is there already stays. It is believed of this moment, which is no earlier: so
+    the next process knows what has passed since, however short this one lives.
     """
     if _find(objects, KNOWN) is not None:
         return
@@ -161,7 +162,8 @@ def keep_first(objects: Objects, trust_s: float) -> None:
     if first is None:
         return
     with contextlib.suppress(Exists):
-        objects.put_if_absent(KNOWN, [KnownTime(max(first.believed_ms, proven_ms(objects, trust_s))).encode()])
+        believed_ms = max(first.believed_ms, proven_ms(objects, trust_s))
+        objects.put_if_absent(KNOWN, [KnownTime(believed_ms, 0.0, clock.boot(), clock.boottime()).encode()])
 
 
 def _find(objects: Objects, name: str) -> ObjectInfo | None:

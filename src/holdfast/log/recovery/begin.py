@@ -103,7 +103,7 @@ async def begin(
     if local.space is not None:
         environment = environment._replace(objects=ReservedObjects(environment.objects, local.space))
     identity = await calls.run(identify, wal, environment.objects, environment.chance, take_over=take_over)
-    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000)
+    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000, environment.clock)
     patience = VersionRetries(environment.clock, environment.chance, calls.block)
     look_s = settings.owner_check_ms / 1000
     owner = await calls.run(become_owner, wal, environment.objects, patience, here, take_over=take_over, look_s=look_s)

@@ -36,7 +36,7 @@ async def begin_life(
     began = clock.monotonic()
     patience = VersionRetries(clock, environment.chance, calls.block)
     cluster = await calls.run(read_cluster, environment.objects)
-    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000)
+    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000, environment.clock)
     owner = LifeOwner(seat, clock.now_ms())
     series = Series(rounds, SeriesId(seat.life, seat.broker), patience)
     kept = LogMetadata(Identity(cluster, owner.incarnation, 0), deletes_from=0)

@@ -60,7 +60,7 @@ async def begin_rounds(
     look_s = settings.owner_check_ms / 1000
     cluster = await calls.run(claim_store, environment.objects, f"{environment.chance.bits(128):032x}")
     await calls.run(_check_one_leads, environment.objects, cluster, patience)
-    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000)
+    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000, environment.clock)
     owner, before = await calls.run(
         claim_with_rounds, environment.objects, patience, here, take_over=take_over, look_s=look_s
     )
