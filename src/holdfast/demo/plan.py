@@ -64,8 +64,8 @@ STEPS = (
     Step("produce", "a Kafka client writes, and the broker is killed on the way", produce_and_kill),
     Step("read back", "a Kafka client reads all of it", read_back),
     Step("restart", "the broker stops cleanly and starts again", stop_and_start),
-    Step("archive", "Spark writes Parquet from the broker's segments", archive),
-    Step("audit", "Spark checks every byte and every offset", audit),
+    Step("archive", "Parquet from the broker's segments: by Spark where there is much, here in the process", archive),
+    Step("audit", "every byte and every offset is checked, in the same way", audit),
     Step("subscribe", "segment references first, then live events", subscribe_to_all),
     Step("sync", "a second broker gets a copy, and both are compared", copy_to_second),
 )
