@@ -29,7 +29,8 @@ BUGS = [
         (
             Edit(
                 "log/recovery/begin.py",
-                "    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000, environment.clock)\n",
+                "    await calls.run(keep_first, environment.objects, "
+                "settings.clock_trust_ms / 1000, environment.clock)\n",
                 "",
             ),
         ),

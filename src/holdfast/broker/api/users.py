@@ -5,7 +5,8 @@ Kafka's tools salt a password before they send it. Of that only what checks it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
@@ -32,6 +33,7 @@ from holdfast.protocol.generated.describe_user_scram_credentials import (
 from holdfast.security.logins.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, verifier_of
 
 _NUMBERS = dict(enumerate(MECHANISMS, 1))  # As the messages have them.
+_MECHANISMS_MAX = 256  # A byte: whoever changes one user more often repeats one.
 _Change = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
@@ -75,7 +77,7 @@ async def alter(
 ) -> AlterUserScramCredentialsResponse:
     """Each user's changes are made, or none of them; those of one user do not wait for another's."""
     by_user: dict[str, list[_Change]] = {}
-    changes: list[_Change] = [*message.deletions, *message.upsertions]
+    changes: Iterable[_Change] = chain(message.deletions, message.upsertions)
     async for each in request.pace.through(changes):
         by_user.setdefault(each.name, []).append(each)
     results = []
@@ -105,7 +107,7 @@ def _steps(name: str, changes: Sequence[_Change], auth: Auth) -> list[Step]:
     """Raises _Refused, with what Kafka answers."""
     if not name:
         raise _Refused(Code.UNACCEPTABLE_CREDENTIAL, "a user's name must not be empty")
-    if len({each.mechanism for each in changes}) < len(changes):
+    if len(changes) > _MECHANISMS_MAX or len({each.mechanism for each in changes}) < len(changes):
         raise _Refused(Code.DUPLICATE_RESOURCE, "a user cannot be changed twice in one request for one mechanism")
     return [_step(each, auth) for each in changes]
 
