@@ -74,7 +74,7 @@ BUGS = [
     ),
     Bug(
         "sync: who does not look at rules forgets what was seen of them",
-        (Edit("sync/configs.py", " if self._acls else not_looked_at(before)", " if self._acls else {}"),),
+        (Edit("sync/configs.py", " if self._acls else rules_in(before)", " if self._acls else {}"),),
         ("tests/sync/test_rules.py::test_a_change_while_no_sync_ran",),
     ),
     Bug(

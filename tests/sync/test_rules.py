@@ -28,8 +28,10 @@ class Ends:
         self.addresses = tuple(f"127.0.0.1:{each.plain}" for each in (a, b))
         self.at_a, self.at_b = (Client(each, "test") for each in self.addresses)
 
-    def sync(self, topic: str, *, acls: bool = True, once: bool = True, both: bool = False) -> Sync:
-        settings = SyncSettings(patterns=(topic,), refresh_s=0.1, acls=acls, once=once, both=both)
+    def sync(
+        self, topic: str, *, acls: bool = True, configs: bool = True, once: bool = True, both: bool = False
+    ) -> Sync:
+        settings = SyncSettings(patterns=(topic,), refresh_s=0.1, acls=acls, configs=configs, once=once, both=both)
         return Sync(self.addresses[0], self.addresses[1], settings)
 
 
@@ -87,6 +89,16 @@ def test_a_change_while_no_sync_ran(ends: Ends, topic: str) -> None:
     assert rules(ends.at_b, topic) == {first}
     ends.sync(topic).run()
     assert rules(ends.at_b, topic) == {second}
+
+
+def test_configs_that_were_not_followed_are_no_change_later(ends: Ends, topic: str) -> None:
+    """S8: a sync of rules alone looks at configs once: what was chosen for the target stays when they are followed."""
+    ends.at_a.create_topics({topic: 1}, {"retention.ms": "111111"})
+    ends.at_a.add_rules([allow(topic, "first")])
+    ends.sync(topic, configs=False).run()
+    ends.at_b.alter_configs(topic, [("retention.ms", "222222")])
+    ends.sync(topic).run()
+    assert ends.at_b.own_configs(topic) == {"retention.ms": "222222"}
 
 
 def test_both_ways_a_change_comes_to_rest(ends: Ends, topic: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from holdfast.client import Client
 from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
-from holdfast.sync.rules import PREFIX, carry_rules, not_looked_at, rules_of
+from holdfast.sync.rules import PREFIX, carry_rules, rules_in, rules_of
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import OURS, to_copy
 
@@ -43,20 +43,22 @@ class SeenConfigs:
         """Look again, and carry what has changed."""
         names = list(topics)
         with self._lock:
-            found = source.own_configs_of(names) if self._configs else {}
+            new = [name for name in names if (sides[0].cluster_id, name) not in self._known]
+            wanted = names if self._configs else new
+            found = source.own_configs_of(wanted) if wanted else {}
             rules = rules_of(source, names) if self._acls else {}
             for name in names:
                 place = (sides[0].cluster_id, name)
                 known = self._known.get(place)
-                now = to_copy(found[name]) if self._configs else _own(known or {})
-                before = (known or {}) | (now if known is None else {})
-                now |= rules[name] if self._acls else not_looked_at(before)
+                now = to_copy(found[name]) if name in found else _own(known or {})
+                before = dict(now) if known is None else known
+                now |= rules[name] if self._acls else rules_in(before)
                 if now != before:
                     self._carry(name, before, now, sides[1], target)
                 self._known[place] = now  # Not before it is carried: who fails half-way tries it again.
 
     def _carry(self, topic: str, before: dict[str, str], now: dict[str, str], side: Side, target: Client) -> None:
-        if not_looked_at(now) != not_looked_at(before):
+        if rules_in(now) != rules_in(before):
             added, removed = carry_rules(topic, before, now, side, target)
             there = self._known.get((side.cluster_id, topic))
             if there is not None:
@@ -84,7 +86,7 @@ class SeenConfigs:
         log.info("topic %s at %s follows its source: %s", topic, side.address, words)
         self._known[side.cluster_id, topic] = {
             name: text for name, text in (there | given).items() if name not in unset
-        } | not_looked_at(self._known.get((side.cluster_id, topic), {}))
+        } | rules_in(self._known.get((side.cluster_id, topic), {}))
 
 
 def _own(seen: Mapping[str, str]) -> dict[str, str]:

@@ -30,9 +30,9 @@ def rules_of(client: Client, topics: Collection[str]) -> dict[str, dict[str, str
     return found
 
 
-def not_looked_at(before: Mapping[str, str]) -> dict[str, str]:
-    """What was set by rules stays as it was seen, while nobody looks at them."""
-    return {name: text for name, text in before.items() if name.startswith(PREFIX)}
+def rules_in(seen: Mapping[str, str]) -> dict[str, str]:
+    """The rules among what was seen of a topic."""
+    return {name: text for name, text in seen.items() if name.startswith(PREFIX)}
 
 
 def carry_rules(

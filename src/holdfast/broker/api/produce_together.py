@@ -65,7 +65,7 @@ class _Group:
 
     def has_rules_for_all(self) -> bool:
         """Whether batches are taken as they are, and acknowledged when they are durable."""
-        settings = self.partition.settings
+        settings = self.settings
         return (
             self.partition.ground.journal.takes_many
             and settings.durability == "fsync"
