@@ -205,7 +205,8 @@ class Reading:
 
 
 def values_of(topic: Topic) -> dict[tuple[int, int], bytes | None]:
-    return {where: value for where, (_, value) in topic.written.items()}
+    # a copy first, in one step: producers may be at work in another thread
+    return {where: value for where, (_, value) in list(topic.written.items())}
 
 
 def test_what_retention_took_is_read_from_the_archive(topic: Topic) -> None:
