@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.broker.test_transaction_offsets import fetched
 from tests.broker.transactor import Transactor, committed, uncommitted
 from tests.broker.wire import Wire, create_topic, fetch, wait_for
 from tests.support.broker_process import BrokerProcess
+from tests.support.guarded import Guarded
 
 from holdfast.coordinator.runtime.internal_topic import partition_of
 from holdfast.protocol.api import Key
@@ -105,16 +107,54 @@ def test_an_operator_ends_a_transaction(wire: Wire, topic: str) -> None:
     assert committed(wire, topic) == []
 
 
-def test_an_operator_ends_a_groups_offsets(wire: Wire, topic: str, group: str) -> None:
-    """K4: offsets that a hanging transaction has left undecided."""
+@pytest.mark.parametrize("implicit", [False, True], ids=["explicit", "implicit"])
+def test_a_coordinator_that_somebody_made_up_shuts_nobody_out(wire: Wire, topic: str, implicit: bool) -> None:
+    """K4, A2: a marker by hand never outranks the real coordinator: what that commits afterwards can be read."""
+    create_topic(wire, topic)
+    producer = Transactor(wire, topic, implicit=implicit)
+    assert producer.init() == 0
+    highest = 2**31 - 1
+    assert markers(wire, topic, producer, coordinator=highest) == 0, "the partition has not heard of it before"
+    for value in (b"first", b"second"):
+        producer.write(topic, value)
+        assert producer.end(commit=True) == 0
+        assert markers(wire, topic, producer, coordinator=highest) == 0, "nothing is open"
+    producer.write(topic, b"ended by hand")
+    assert markers(wire, topic, producer, coordinator=highest) == 0
+    assert producer.end(commit=False) == 0
+    producer.write(topic, b"third")
+    assert producer.end(commit=True) == 0
+    assert committed(wire, topic) == [b"first", b"second", b"third"]
+    found = fetch(wire, topic, isolation_level=1)
+    assert found.last_stable_offset == found.high_watermark
+
+
+def test_markers_of_nobody_are_refused(wire: Wire, topic: str) -> None:
+    """K4: without an epoch, without a producer, and in internal topics where anybody could write them."""
     create_topic(wire, topic)
     producer = Transactor(wire, topic, implicit=True)
     assert producer.init() == 0
-    assert producer.commit_offset(group, topic, 5) == 0
-    assert fetched(wire, group, topic) == (-1, 88)
-    offsets = partition_of(group, 4)
-    assert markers(wire, "__consumer_offsets", producer, coordinator=1, partition=offsets) == 0
-    assert fetched(wire, group, topic) == (-1, 0)
+    assert markers(wire, topic, producer, coordinator=1, lag=producer.epoch + 1) == 47
+    assert markers(wire, topic, Transactor(wire, topic, implicit=True), coordinator=1, lag=-1) == 47
+    for internal in ("__consumer_offsets", "__transaction_state"):
+        assert markers(wire, internal, producer, coordinator=1) == 17
+    assert fetch(wire, topic).high_watermark == 0
+
+
+def test_an_operator_ends_a_groups_offsets(tmp_path: Path) -> None:
+    """K4: offsets that a hanging transaction has left undecided, by whoever the authorizer lets do it; and only
+    offsets, of all that is internal."""
+    place = Guarded(tmp_path)
+    with place.process, Wire(place.plain) as wire:
+        create_topic(wire, "t")
+        producer = Transactor(wire, "t", implicit=True)
+        assert producer.init() == 0
+        assert producer.commit_offset("g", "t", 5) == 0
+        assert fetched(wire, "g", "t") == (-1, 88)
+        offsets = partition_of("g", 4)
+        assert markers(wire, "__consumer_offsets", producer, coordinator=1, partition=offsets) == 0
+        assert fetched(wire, "g", "t") == (-1, 0)
+        assert markers(wire, "__transaction_state", producer, coordinator=1) == 17
 
 
 def test_the_coordinator_is_found(wire: Wire, broker: BrokerProcess) -> None:

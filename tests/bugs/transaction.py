@@ -16,6 +16,34 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 BUGS = [
     bug(
+        "a coordinator that somebody made up outranks the real one",
+        "broker/markers.py",
+        "        self.append(partition, found, marker._replace(coordinator_epoch=known))\n",
+        "        self.append(partition, found, marker)\n",
+        "tests/cluster/test_transactions.py::test_a_coordinator_that_somebody_made_up_shuts_nobody_out",
+    ),
+    bug(
+        "the only coordinator is refused for an epoch that is in the log",
+        "broker/markers.py",
+        "                newest = max(marker.coordinator_epoch, state.coordinator_epoch)\n",
+        "                newest = marker.coordinator_epoch\n",
+        f"{END}::test_the_only_coordinator_is_not_shut_out_by_a_higher_epoch",
+    ),
+    bug(
+        "anybody decides what offsets a transaction has committed",
+        "broker/api/write_txn_markers.py",
+        "    if place.topic in INTERNAL and not (context.gate.is_on and place.topic == OFFSETS_TOPIC):\n",
+        "    if place.topic in INTERNAL - {OFFSETS_TOPIC}:\n",
+        "tests/broker/test_transaction_operators.py::test_markers_of_nobody_are_refused",
+    ),
+    bug(
+        "a marker without an epoch is written",
+        "broker/markers.py",
+        "        if marker.producer_id < 0 or marker.producer_epoch < 0:\n",
+        "        if False:\n",
+        "tests/broker/test_transaction_operators.py::test_markers_of_nobody_are_refused",
+    ),
+    bug(
         "markers come before the decision",
         "coordinator/transaction/durable_transaction.py",
         "        self.move(prepared)\n        self.complete()\n",

@@ -139,6 +139,20 @@ async def test_both_partitions_have_the_end_when_the_producer_is_answered() -> N
 
 
 @in_loop
+async def test_a_coordinator_that_somebody_made_up_shuts_nobody_out() -> None:
+    """C7, K4: a marker by hand never outranks the real coordinator, also where that is on another broker."""
+    both = await two()
+    producer = await both.first.transactions.initialize(ID, TIMEOUT_MS)
+    for sequence, value in enumerate((b"a", b"b")):
+        forged = Marker(MarkerKind.ABORT, producer.producer_id, producer.epoch, 2**31 - 1, 0)
+        both.second.markers.append_for_operator(FAR, both.far, forged)
+        await both.first.transactions.add(ID, producer, [FAR])
+        await both.write(producer, value, EXPLICIT, sequence)
+        await both.first.transactions.end(ID, producer, commit=True, client_version=EXPLICIT)
+        assert (await decided(both.far))[value] == "committed"
+
+
+@in_loop
 async def test_what_no_coordinator_knows_of_is_not_written() -> None:
     """C7, in part: no transaction is begun by a batch that nobody would end; an old producer is shut out everywhere."""
     both = await two()

@@ -169,3 +169,17 @@ async def test_committed_offsets_outlive_their_marker() -> None:
     assert await house.committed_offset() == 0
     table = house.opened.context.groups._shards[0].groups[GROUP].offsets
     assert not table.is_undecided(AT)
+
+
+@in_loop
+async def test_the_only_coordinator_is_not_shut_out_by_a_higher_epoch() -> None:
+    """K4, A2: which an earlier release has taken from anybody, and which is in the log: what is committed is shown."""
+    house = TransactionWorld(1)
+    await house.open()
+    producer = await begun(house)
+    for partition in house.partitions():
+        state = partition.producers.state(producer.producer_id)
+        assert state is not None
+        state.coordinator_epoch = 2**31 - 1
+    await house.opened.context.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    assert shown(house) == [partition.marks.log_end for partition in house.partitions()]

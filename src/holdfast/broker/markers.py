@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Final
 
 from holdfast.broker.topics import OFFSETS_TOPIC, Topics
 from holdfast.cluster.errors import TopicUnknown
@@ -16,6 +17,8 @@ from holdfast.record.marker import Marker
 from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
+
+NO_COORDINATOR: Final = -1
 
 
 class Markers:
@@ -31,7 +34,9 @@ class Markers:
             found = self._topics.get(partition.topic).partition(partition.partition)
             state = found.producers.state(marker.producer_id)
             if state is not None and state.transaction_start is not None:
-                self.append(partition, found, marker)
+                # There is one coordinator, and it is in this process: no epoch that is known here shuts it out.
+                newest = max(marker.coordinator_epoch, state.coordinator_epoch)
+                self.append(partition, found, marker._replace(coordinator_epoch=newest))
         except (TopicUnknown, PartitionDeleted):
             return ReachedState.GONE
         except (Corrupt, Fenced):  # The other partitions must not wait for it: what is committed there is readable.
@@ -43,6 +48,17 @@ class Markers:
     async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
         """Where one broker leads everything there is no elsewhere."""
         raise AssertionError(f"{partitions} cannot be led elsewhere: {marker}")
+
+    def append_for_operator(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
+        """Append a marker that no coordinator of ours has sent. It is refused if it is older than what is known there,
+        and says nothing new of coordinators: an epoch that it made up would shut out the real one."""
+        if marker.producer_id < 0 or marker.producer_epoch < 0:
+            raise ProducerEpochOld(marker.producer_id, 0, marker.producer_epoch)
+        found.check_alive()
+        found.producers.check_marker(marker)
+        state = found.producers.state(marker.producer_id)
+        known = NO_COORDINATOR if state is None else state.coordinator_epoch
+        self.append(partition, found, marker._replace(coordinator_epoch=known))
 
     def append(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
         """Append a marker, whatever is open there."""

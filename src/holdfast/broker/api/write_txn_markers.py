@@ -12,6 +12,7 @@ from holdfast.broker.guard.rights import ALTER_CLUSTER, CLUSTER_ACTION
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import PIECE_COUNT, Slices, in_pieces
 from holdfast.broker.peers.door import PeerSession
+from holdfast.broker.topics import INTERNAL, OFFSETS_TOPIC
 from holdfast.coordinator.transaction.durable_transaction import ReachedState
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -84,9 +85,12 @@ async def _end_for_peer(context: BrokerContext, place: TopicPartition, marker: M
 
 
 async def _end(context: BrokerContext, place: TopicPartition, marker: Marker) -> Code:
+    """As somebody else wants it who may: an operator, or whoever shuts out an earlier producer of its own."""
+    if place.topic in INTERNAL and not (context.gate.is_on and place.topic == OFFSETS_TOPIC):
+        return Code.INVALID_TOPIC_EXCEPTION  # Without an authorizer that would be anybody.
     try:
         partition = context.topics.get(place.topic).partition(place.partition)
-        context.markers.append(place, partition, marker)
+        context.markers.append_for_operator(place, partition, marker)
         await partition.durable.reached(partition.marks.log_end)
     except HoldfastError as failure:
         return code_of(failure)
