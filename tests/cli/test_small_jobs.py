@@ -14,6 +14,7 @@ from tests.cli.conftest import Commands
 from tests.support.broker_process import COMMAND, BrokerProcess
 
 from holdfast.spark.jobs.run import Done, Unit, run_units
+from holdfast.spark.session.session import check_master
 from holdfast.spark.session.small import SmallFirst
 
 
@@ -64,6 +65,31 @@ def test_none_means_never_spark(written: Commands, own_broker: BrokerProcess, tm
     done = holdfast("archive", "orders", str(tmp_path / "a"), "--path", str(own_broker.data), "--master", "none")
     assert done.returncode == 0, done.stderr
     assert "2 rows added" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "takes"),
+    [
+        (["archive", "orders", "lake", "--master", "nonsense"], "none (in this process), local[*]"),
+        (["audit", "orders", "--master", "localhost"], "none (in this process), local[*]"),
+        (["archive", "orders", "lake", "--conf", "spark.master=nonsense"], "it is local[*]"),
+        (["compact", "orders", "--master", "none"], "it is local[*]"),
+    ],
+)
+def test_what_is_no_master_is_said_before_a_jvm_starts(command: list[str], takes: str, tmp_path: Path) -> None:
+    """P4: in one sentence, with what a master may be."""
+    done = holdfast(*command, "--path", str(tmp_path / "nowhere"))
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "is no master of Spark" in done.stderr
+    assert takes in done.stderr
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[4]", "local[*,2]", "local-cluster[2, 1, 512]", "spark://a:1,b:1", "yarn", "k8s://x:443"]
+)
+def test_what_spark_takes_for_a_master_is_taken(master: str) -> None:
+    check_master(master)
 
 
 def test_more_than_little_is_for_spark_and_little_after_it_too() -> None:

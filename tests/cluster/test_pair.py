@@ -384,16 +384,19 @@ def test_a_number_that_lives_is_refused(tmp_path: Path) -> None:
             cluster.made(1, "another", free_port()).start()
 
 
-def test_a_broker_that_is_alone_is_refused_on_a_store_that_others_share(tmp_path: Path) -> None:
-    """C12: it would be fenced by them at once."""
+@pytest.mark.parametrize("more", [("wal.place=store",), (), ("serve.take_over=true",)])
+def test_a_broker_that_is_alone_is_refused_on_a_store_that_others_share(tmp_path: Path, more: tuple[str, ...]) -> None:
+    """C12: it would be fenced by them at once. It hears what to do, whatever its log is, and has claimed nothing."""
     store = str(tmp_path / "store")
     with Cluster(tmp_path, store) as cluster:
         cluster.start(1)
         cluster.until(1, "broker 1 leads")
         cluster.brokers[1].kill()
-        alone = BrokerProcess(tmp_path / "alone", settings=(f"serve.store={store}", "wal.place=store"))
-        with pytest.raises(BrokerDidNotStart, match="is shared by brokers of a cluster"):
+        claims = sorted((tmp_path / "store" / "owner").iterdir())
+        alone = BrokerProcess(tmp_path / "alone", settings=(f"serve.store={store}", *more))
+        with pytest.raises(BrokerDidNotStart, match=r"is shared by brokers of a cluster .*--cluster .*cluster status"):
             alone.start()
+        assert sorted((tmp_path / "store" / "owner").iterdir()) == claims
 
 
 def test_a_log_on_disk_becomes_a_clusters_with_take_over(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ async def test_a_start_without_the_store_makes_no_stop_a_clean_one(caplog: pytes
         await logs.close()
     said = [each.getMessage() for each in caplog.records if each.name == "holdfast.log.recovery.begin"]
     assert [line.rsplit(", ", 1)[1] for line in said] == [
-        "after a clean stop",  # It is new.
+        "at the first start of this log",
         "after an unclean stop",
         "after a clean stop",
     ]

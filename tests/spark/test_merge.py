@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.disturbed import DisturbedSession, disturb
 from tests.spark.stored import T0, Stored, fill, transaction
+from tests.support.broker_process import COMMAND
 
 from holdfast.broker.topics import Topics
 from holdfast.errors import Rejected
@@ -128,6 +130,19 @@ def test_killed_and_run_again(spark: Any, tmp_path: Path) -> None:
     assert result(out) == sorted(held["t"])
     with pytest.raises(AlreadyThere):
         run(spark, ["t"], cluster.path, out)
+
+
+def test_an_occupied_place_is_refused_without_a_jvm(tmp_path: Path) -> None:
+    """P4: whoever merges to a wrong place hears it at once, and not when Spark has started."""
+    cluster, _ = make(tmp_path / "data", {"t": [[T0]]})
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    without = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    command = [COMMAND, "merge", "t", "--path", cluster.path, "--to", str(tmp_path / "out")]
+    done = subprocess.run(command, env=without | {"PATH": ""}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "holds something already: name an empty place" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("wrong", ["t:7", "nobody", "t::", "/nowhere::t"])

@@ -33,6 +33,7 @@ from holdfast.broker.throttle import Throttle, Windows
 from holdfast.broker.topics import Topics
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
+from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.errors import Rejected, Unavailable
@@ -40,7 +41,7 @@ from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
-from holdfast.io.objects import Objects
+from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.put_check import check_put_if_absent
 from holdfast.io.versions import VersionRetries
 from holdfast.log.context import Environment as LogEnvironment
@@ -114,8 +115,8 @@ class StoreShared(Rejected):
 
     def __init__(self, url: str, names: Sequence[str]) -> None:
         super().__init__(
-            f"{url} is shared by brokers of a cluster ({'; '.join(names)}): start this one with --cluster, or stop "
-            "all of them cleanly first"
+            f"{url} is shared by brokers of a cluster ({'; '.join(names)}): start this one with --cluster and a "
+            f"node.id of its own, or stop all of them cleanly first; `holdfast cluster status {url}` says who is there"
         )
         self.names = tuple(names)
 
@@ -138,6 +139,8 @@ async def opened(
     Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
     """
     close_ms: int | None = FAILED_CLOSE_MS
+    if settings.check_store and not settings.is_member:  # First: whoever goes on claims the store, and others hear it.
+        await around.calls.run(_check_alone, around)
     heavy = ThreadCalls(1) if around.threaded else around.calls
     logs = await Logs.open(
         around.wal_directory,
@@ -168,8 +171,8 @@ async def opened(
         metadata = await around.calls.run(
             MetadataLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
-        if metadata.metadata.lives.by_broker and not settings.is_member:
-            raise StoreShared(logs.objects.url, [each.name for each in metadata.metadata.lives.eldest_first])
+        if not settings.is_member:
+            _refuse_shared(metadata)
         await _lead(metadata, logs, around.calls)
         logs.collect_versions(PREFIX, lambda: metadata.metadata.version)
         auth = await around.calls.run(
@@ -193,6 +196,21 @@ async def opened(
     finally:
         heavy.close()
         await logs.close(close_ms)
+
+
+def _check_alone(around: BrokerEnvironment) -> None:
+    """Raise StoreShared on a cluster's store, before anything is taken there. Blocks."""
+    try:
+        cluster = read_cluster(around.objects)
+    except NotFound:
+        return
+    patience = VersionRetries(around.clock, around.chance, around.calls.block)
+    _refuse_shared(MetadataLog(around.objects, cluster, "", patience))
+
+
+def _refuse_shared(metadata: MetadataLog) -> None:
+    if metadata.metadata.lives.by_broker:
+        raise StoreShared(metadata.url, [each.name for each in metadata.metadata.lives.eldest_first])
 
 
 async def assemble(

@@ -22,6 +22,7 @@ from holdfast.cli.job.options import (
 )
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.extras import need
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -83,17 +84,19 @@ def compact(
       holdfast compact prices stock --path s3://bucket/prefix --plot compact.png
       holdfast compact prices --path ./data --cleanup compact --json
     """
+    need("pyspark")
     from holdfast.catalog.catalog import open_catalog
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.compact import compact as run
     from holdfast.spark.session.session import spark_session
 
+    settings = settings_of("compact", master, conf)
     found = open_catalog(path, store_options(store), topics=topics)
     how: Any = None if cleanup is None else cleanup.value
     with (
         in_one_sentence(),
         JobProgress("compact") as progress,
-        spark_session(settings_of("compact", master, conf)) as session,
+        spark_session(settings) as session,
     ):
         done = run(session, found, cleanup=how, segment_size=segment_mib << 20, on_done=progress)
     _show(done, progress, as_json=as_json)

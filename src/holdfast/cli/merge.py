@@ -22,6 +22,7 @@ from holdfast.cli.job.unreadable import count_unreadable, tell_unreadable
 from holdfast.cli.terminal.options import assignments
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.extras import need
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -62,18 +63,23 @@ def merge(
       holdfast merge orders:0 orders:1 --path s3://bucket/prefix --to s3://lake/orders
       holdfast merge /data/a::orders s3://bucket/b::orders --to ./both --plot merge.png
     """
+    need("pyspark")
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.archive.parquet import parquet_store
+    from holdfast.spark.jobs.merge.merge import check_place
     from holdfast.spark.jobs.merge.merge import merge as run
     from holdfast.spark.jobs.merge.source import open_sources
     from holdfast.spark.session.session import spark_session
 
+    settings = settings_of("merge", master, conf)
     opened = open_sources(sources, path, store_options(store))
     target = parquet_store(to, dict(assignments(target_option, "--target-option")))
+    with in_one_sentence():
+        check_place(target)
     with (
         in_one_sentence(),
         JobProgress("merge") as progress,
-        spark_session(settings_of("merge", master, conf)) as session,
+        spark_session(settings) as session,
     ):
         done = run(session, opened, target, on_done=progress)
     _show(done, progress, to, as_json=as_json)

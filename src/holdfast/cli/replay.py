@@ -20,6 +20,7 @@ from holdfast.cli.job.options import (
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.extras import need
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -83,6 +84,7 @@ def replay(
       holdfast replay ./ice --topic orders --catalog uri=sqlite:////c.db
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
+    need("pyspark")
     from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.archive.access import catalog_properties, delta_options
@@ -92,6 +94,7 @@ def replay(
     from holdfast.spark.session.session import spark_session
     from holdfast.spark.sink.options import read_options
 
+    settings = settings_of("replay", master, conf)
     given = dict(assignments(store, "--store-option"))
     place = archive_store(archive, given)
     options = read_options(
@@ -109,7 +112,7 @@ def replay(
     with (
         in_one_sentence(),
         JobProgress("replay") as progress,
-        spark_session(settings_of("replay", master, conf)) as session,
+        spark_session(settings) as session,
     ):
         done = run(session, planned, round_size=round_size, on_done=progress)
     _show(done, progress, topic, as_json=as_json)

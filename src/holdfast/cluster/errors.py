@@ -90,7 +90,9 @@ class SpreadAlready(Rejected):
     """Leadership by partition has no way back, and begins once."""
 
     def __init__(self) -> None:
-        super().__init__("each partition of this store has its own leader: start brokers with cluster.leaders=many")
+        super().__init__(
+            "each partition of this store has its own leader: start brokers with --cluster --set cluster.leaders=many"
+        )
 
 
 class SpreadTooEarly(Rejected):

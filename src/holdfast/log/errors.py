@@ -204,7 +204,8 @@ class LogInStore(Rejected):
     def __init__(self, store: str, name: str) -> None:
         super().__init__(
             f"the write-ahead log of {store} is in the store, as its last broker ({name}) had it: start with "
-            "wal.place=store; to move it to a disk, stop that broker cleanly, then start with --take-over"
+            "wal.place=store, or with --cluster if brokers share it (`holdfast cluster status` says so); to move it to "
+            "a disk, stop that broker cleanly, then start with --take-over"
         )
 
 

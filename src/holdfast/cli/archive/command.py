@@ -150,6 +150,7 @@ def archive(
     from holdfast.spark.jobs.archive.follow import Follower
     from holdfast.spark.session.small import small_first
 
+    settings = settings_of("archive", master, conf)
     *names, place = topics
     if not names:
         raise Rejected(f"say which topics go to {place}: holdfast archive TOPIC… TARGET")
@@ -164,7 +165,7 @@ def archive(
     options = dict(assignments(target_option, "--target-option"))
     properties = dict(assignments(catalog, "--catalog"))
     if follow:
-        with small_first(settings_of("archive", master, conf), tell_here) as session:
+        with small_first(settings, tell_here) as session:
             follower = Follower(
                 session,
                 found,
@@ -179,7 +180,7 @@ def archive(
         with (
             in_one_sentence(),
             JobProgress("archive") as progress,
-            small_first(settings_of("archive", master, conf), tell_here) as session,
+            small_first(settings, tell_here) as session,
         ):
             target = open_target(to.value, place, session, found, options, properties, compression)
             done = run(session, found, target, decoding=decoding, skip_expired=skip_expired, on_done=progress)

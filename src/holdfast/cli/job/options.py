@@ -22,6 +22,23 @@ def _show_debug(context: typer.Context, wanted: bool) -> bool:
     return wanted
 
 
+def _check_master(given: str | None) -> str | None:
+    return _checked_master(given, takes_none=False)
+
+
+def _check_maybe_master(given: str | None) -> str | None:
+    return _checked_master(given, takes_none=True)
+
+
+def _checked_master(given: str | None, *, takes_none: bool) -> str | None:
+    """Before anything is read, and before a JVM starts only to say so."""
+    if given is not None:
+        from holdfast.spark.session.session import check_master
+
+        check_master(given, takes_none=takes_none)
+    return given
+
+
 PathOption = Annotated[
     str,
     typer.Option("--path", metavar="DIR|URL", help="A broker's data directory, or its store, such as s3://bucket."),
@@ -33,11 +50,17 @@ MaybeMasterOption = Annotated[
         metavar="URL",
         help="The Spark cluster to run on, or none: in this process. Without it, in this process up to 256 MiB, and "
         "above on Spark, on all cores of this machine.",
+        callback=_check_maybe_master,
     ),
 ]
 MasterOption = Annotated[
     str | None,
-    typer.Option("--master", metavar="URL", help="The Spark cluster to run on; without it, all cores of this machine."),
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="The Spark cluster to run on; without it, all cores of this machine.",
+        callback=_check_master,
+    ),
 ]
 ConfOption = Annotated[
     list[str] | None,

@@ -37,6 +37,7 @@ class LocalLog:
     seconds: float = 0.0  # How long that took.
     is_taken: bool = False  # The logs go on with it, and close it.
     is_clean: bool = True  # The last process that had taken it has closed it.
+    is_first: bool = False  # There was none.
 
     def close(self) -> None:
         """Let go of everything; only for who does not go on."""
@@ -85,6 +86,7 @@ async def open_local(
         if space is not None:
             await space.begin(waits=threaded)
         kept = read_kept(wal)
+        local.is_first = kept is None
         local.is_clean = kept is None or not kept.unclean
         deleted = kept.deleted if kept is not None else ()
         local.replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), deleted)
@@ -125,11 +127,18 @@ def _open(
     return wal
 
 
+def _after(local: LocalLog) -> str:
+    if local.is_first:
+        return "at the first start of this log"
+    return "after a clean stop" if local.is_clean else "after an unclean stop"
+
+
 def tell_recovered(local: LocalLog, partitions: int) -> None:
     """Write into the broker's log what came back, and how fast."""
     wal, seconds = local.wal, local.seconds
     facts = {
         "event": "recovered",
+        "first": local.is_first,
         "clean": local.is_clean,
         "entries": wal.state.next_index - wal.state.first_index,
         "wal_size": wal.on_disk_size(),
@@ -137,11 +146,11 @@ def tell_recovered(local: LocalLog, partitions: int) -> None:
         "seconds": round(seconds, 3),
     }
     log.info(
-        "recovered: %d entries of %d partitions are in the write-ahead log, %d bytes in %.3f s, after %s stop",
+        "recovered: %d entries of %d partitions are in the write-ahead log, %d bytes in %.3f s, %s",
         facts["entries"],
         facts["partitions"],
         facts["wal_size"],
         seconds,
-        "a clean" if local.is_clean else "an unclean",
+        _after(local),
         extra={"facts": facts},
     )

@@ -43,5 +43,5 @@ async def begin_life(
     await calls.run(put_first, series, kept.encode(), environment.chance)
     wal = RoundsLog(series, kept.encode(), [], journal_settings, is_clean=True, threaded=threaded)
     journal = Journal(wal, kept.identity, owner.incarnation)
-    local = LocalLog(wal, None, ReplayedTails(), clock.monotonic() - began, is_taken=True)
+    local = LocalLog(wal, None, ReplayedTails(), clock.monotonic() - began, is_taken=True, is_first=True)
     return OpenedLogs(local, journal, owner, environment)

@@ -80,7 +80,8 @@ async def begin_rounds(
     except BaseException:
         wal.abandon()
         raise
-    local = LocalLog(wal, None, replayed, clock.monotonic() - began, is_taken=True, is_clean=wal.is_clean)
+    took_s, is_first = clock.monotonic() - began, before is None and not others
+    local = LocalLog(wal, None, replayed, took_s, is_taken=True, is_clean=wal.is_clean, is_first=is_first)
     return OpenedLogs(local, journal, owner, environment)
 
 

@@ -7,6 +7,7 @@ begun keeps the master that it was given.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +20,12 @@ from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.spark.session.ship import pack_modules
 
 DEFAULT_MASTER = "local[*]"
+NO_SPARK = "none"  # As a master: never.
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # Set by `spark-submit` for the program it runs.
 _QUIET = Path(__file__).with_name("log4j2.properties")
 _SHIPPED = "holdfast_modules"
 _HERE = "127.0.0.1"
+_MASTER = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[[\d, ]+\]|yarn|(spark|k8s)://.+")
 
 
 class NoSpark(Rejected):
@@ -31,6 +34,24 @@ class NoSpark(Rejected):
     def __init__(self, cause: object) -> None:
         super().__init__(f"Spark cannot start: {cause}. Install Java 17 or later, and the packages of holdfast[spark]")
         self.cause = cause
+
+
+class UnknownMaster(Rejected):
+    """Spark takes no such address: its JVM would say so after its start, in a page of its own."""
+
+    def __init__(self, master: str, *, takes_none: bool) -> None:
+        more = "none (in this process), " if takes_none else ""
+        super().__init__(
+            f"{master!r} is no master of Spark: it is {more}local[*] (this machine), local[N], spark://HOST:PORT, yarn "
+            "or k8s://HOST:PORT"
+        )
+        self.master = master
+
+
+def check_master(master: str, *, takes_none: bool = False) -> None:
+    """Raise UnknownMaster for what no session can begin with; `takes_none` where a job also runs without one."""
+    if not _MASTER.fullmatch(master) and not (takes_none and master == NO_SPARK):
+        raise UnknownMaster(master, takes_none=takes_none)
 
 
 @dataclass(frozen=True)
@@ -53,6 +74,8 @@ def parse_conf(pairs: list[str]) -> dict[str, str]:
         name, separator, value = pair.partition("=")
         if not separator or not name.startswith("spark."):
             raise Rejected(f"--conf {pair} is not of the form spark.name=value")
+        if name == "spark.master":
+            check_master(value)
         conf[name] = value
     return conf
 

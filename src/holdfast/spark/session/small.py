@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from holdfast.spark.session.session import SessionSettings, spark_session
+from holdfast.spark.session.session import NO_SPARK, SessionSettings, spark_session
 
 SMALL_SIZE_MAX = 256 << 20  # Bytes: read here in a few seconds, which is what a JVM takes to start.
-NO_SPARK = "none"  # As a master: never.
 
 
 class SmallFirst:

@@ -88,10 +88,15 @@ def merge(
     return Merged(files, rows, unreadable)
 
 
-def _recover(session: Any, log: CommitLog) -> Merged | None:
+def check_place(target: Store) -> None:
+    """Raise AlreadyThere where nothing can be merged to: known without a session, and before one begins."""
+    _left_behind(CommitLog(target))
+
+
+def _left_behind(log: CommitLog) -> LoggedCommit | None:
+    """What a merge that was killed has committed and not published; None where the place is empty."""
     newest = log.newest()
     if newest is None:
-        clear_staging(log.store, SystemClock().now_ms())
         if next(iter(each for each in log.store.open().list("") if not each.name.startswith("_")), None):
             raise AlreadyThere(log.store.url, "something")
         return None
@@ -99,6 +104,14 @@ def _recover(session: Any, log: CommitLog) -> Merged | None:
         raise AlreadyThere(log.store.url, "an archive")
     if not log.unpublished(newest):
         raise AlreadyThere(log.store.url, "a finished merge")
+    return newest
+
+
+def _recover(session: Any, log: CommitLog) -> Merged | None:
+    newest = _left_behind(log)
+    if newest is None:
+        clear_staging(log.store, SystemClock().now_ms())
+        return None
     _publish(session, log, newest)  # However long ago it was committed: its files are still in staging.
     return Merged(was_there=True)
 
