@@ -12,6 +12,7 @@ SEEDS ?= 1000
 ROUNDS ?= 100
 MINUTES ?= 1
 SEED ?=
+BROKERS ?=
 SPARK ?=
 SYNC ?=
 RECORDS ?= 1000000
@@ -135,9 +136,10 @@ kill: install
 sync-torture: install
 	@.ci/run-if-there tests/sync/long.py --records $(RECORDS)
 
-# torture: disturb a loaded broker in every way for MINUTES=, by a schedule that SEED= repeats, and check all; SPARK=1 SYNC=1 add those
+# torture: disturb a loaded broker, or BROKERS=3, in every way for MINUTES=, by a schedule that SEED= repeats, and check all; SPARK=1 SYNC=1 add those
 torture: install $(if $(JVM),$(STAMP)-spark)
-	@.ci/run-if-there tests/torture/run.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) \
+	@$(if $(BROKERS),.ci/install-versitygw)
+	@.ci/run-if-there tests/torture/run.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(BROKERS),--brokers $(BROKERS)) \
 		$(if $(SPARK),$(if $(filter 0,$(SPARK)),--no-spark,--spark)) $(if $(SYNC),$(if $(filter 0,$(SYNC)),--no-sync,--sync))
 
 # fmt: format the code and repair what can be repaired without thinking

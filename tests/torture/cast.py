@@ -67,6 +67,7 @@ class Options(NamedTuple):
     secured: bool = False  # A user with TLS, a password and rights beside all those who need none.
     stamps: bool = True  # Producers whose records are days old, or whose clock counts microseconds.
     faults: tuple[str, ...] = ALL
+    brokers: int = 1  # More of them have faults of their own (`brokers_faults`), and an S3 server.
 
 
 OPTIONS = Options()

@@ -60,7 +60,7 @@ class Ground:
     subscribers: str  # The address of the gRPC port.
     folder: Path
     seed: int
-    store: DirectoryStore
+    store: DirectoryStore | None  # Several brokers have a way to theirs each.
     topics: tuple[Topic, ...] = TOPICS
     secured: SecuredListener | None = None
     histories: dict[str, History] = field(default_factory=dict)  # The newest of each client.

@@ -1,6 +1,7 @@
 """The torture test: a broker under mixed load and a random schedule of faults; then the checker decides.
 
     python tests/torture/run.py --minutes 10 --seed 7
+    python tests/torture/run.py --minutes 10 --seed 7 --brokers 3
 
 A run of five minutes and more has a sync, and where there is a JDK a Spark stream, too; shorter ones only if told so.
 The same seed gives the same schedule and the same load; how threads and processes meet it does not repeat, so a failing
@@ -25,7 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs fro
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Before it is loaded: it tells of every connection that ends.
 
 from tests.java.jvm import missing
+from tests.support.s3_server import missing as s3_missing
 from tests.support.spark_session import no_spark
+from tests.torture.brokers_run import brokers_house
 from tests.torture.cast import OPTIONS, Options
 from tests.torture.checker import check, tell
 from tests.torture.clients.administering import Administrator
@@ -45,8 +48,12 @@ class Outcome(NamedTuple):
 def run(folder: Path, seed: int, seconds: float, options: Options = OPTIONS) -> Outcome:
     """One run, and the checker's word on it."""
     administrator = Administrator()
-    with house(folder, seed, administrator, options) as whole:
-        whole.run(seed, seconds, administrator)
+    if options.brokers > 1:
+        with brokers_house(folder, seed, administrator, options.brokers) as cluster:
+            cluster.run(seed, seconds, administrator)
+    else:
+        with house(folder, seed, administrator, options) as whole:
+            whole.run(seed, seconds, administrator)
     events = read_histories(folder / "histories")
     return Outcome(events, check(events))
 
@@ -101,6 +108,9 @@ def main() -> int:
     parser.add_argument("--java", action=argparse.BooleanOptionalAction, help="default: if it is installed")
     parser.add_argument("--stamps", action=argparse.BooleanOptionalAction, default=True, help="records of other days")
     parser.add_argument("--many", type=int, default=0, metavar="N", help="a topic of N partitions, as 2000")
+    parser.add_argument(
+        "--brokers", type=int, default=1, metavar="N", help="on one S3 server, with faults of their own"
+    )
     parser.add_argument("--faults", metavar="NAMES", help="only kill,cut,… or the usual but -clone,…")
     parser.add_argument("--store", choices=("s3", "directory"), help="default: by the seed; s3, if it is installed")
     parser.add_argument("--keep", action="store_true", help="keep the histories of a run that is all right, too")
@@ -110,7 +120,9 @@ def main() -> int:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     logging.getLogger("holdfast").setLevel(logging.ERROR)
-    options = _options(asked)
+    if asked.brokers > 1 and (reason := s3_missing()):
+        raise SystemExit(reason)
+    options = Options(brokers=asked.brokers, faults=()) if asked.brokers > 1 else _options(asked)
     print(f"seed {asked.seed}, {asked.minutes:g} minutes, {options}", flush=True)
     began = time.monotonic()
     outcome = run(folder, asked.seed, asked.minutes * 60, options)
@@ -122,7 +134,8 @@ def main() -> int:
         return 0
     print("\n".join(tell(outcome.problems)))
     print(f"histories: {folder}/histories; decide again: .venv/bin/python tests/torture/checker.py {folder}/histories")
-    print(f"run it again: make torture MINUTES={asked.minutes:g} SEED={asked.seed}")
+    brokers = f" BROKERS={asked.brokers}" if asked.brokers > 1 else ""
+    print(f"run it again: make torture{brokers} MINUTES={asked.minutes:g} SEED={asked.seed}")
     return 1
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.torture.brokers_faults import KINDS as BROKER_KINDS
+from tests.torture.brokers_faults import BrokersFaults, brokers_schedule
 from tests.torture.controls import NAMES, QUIET, Controls
 from tests.torture.disk import MountedDisk, can_mount
 from tests.torture.faults import Faults
@@ -21,6 +23,15 @@ def test_every_fault_comes_soon() -> None:
     """A8, K7: a run of two minutes sees every kind of fault, and each can be carried out."""
     assert {fault.kind for fault in schedule(7, 120, ALL, secured=True)} == set(ALL)
     assert all(callable(getattr(Faults, kind)) for kind in ALL)
+
+
+def test_every_fault_of_several_brokers_comes_soon() -> None:
+    """A8, C2: a run of two minutes sees every kind, each can be carried out, and a seed repeats them."""
+    plan = brokers_schedule(7, 120)
+    assert plan == brokers_schedule(7, 120)
+    assert plan != brokers_schedule(8, 120)
+    assert {fault.kind for fault in plan} == set(BROKER_KINDS)
+    assert all(callable(getattr(BrokersFaults, kind)) for kind in BROKER_KINDS)
 
 
 def test_a_kind_that_is_left_out_changes_no_other() -> None:

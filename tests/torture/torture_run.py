@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import random
-import sys
-import threading
 import time
-import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -14,15 +11,12 @@ from pathlib import Path
 
 from tests.torture.cast import GROUPS, KEPT_NAMES, OPTIONS, Mirror, Options, mirrors, readers, topics, writers
 from tests.torture.clients.administering import Administrator, create
-from tests.torture.clients.following import read_whole
-from tests.torture.clients.looking import look_at_marks
-from tests.torture.clients.transacting import GoneWrong, client
 from tests.torture.controls import Controls
 from tests.torture.disk import disk
+from tests.torture.ending import end_threads, in_thread, read_everything, settle, wait_for_readers
 from tests.torture.faults import Faults
-from tests.torture.ground import PARTITIONS, PHOENIX, Ground
+from tests.torture.ground import Ground
 from tests.torture.history import History
-from tests.torture.patience import Patience
 from tests.torture.proxy import Proxy
 from tests.torture.sampling import Sampler
 from tests.torture.schedule import Planned, schedule
@@ -40,7 +34,7 @@ MIB = 1 << 20
 RSS_MAX, HANDLES_MAX, FILES_MAX, GROWTH_MAX = 400 * MIB, 250, 60, 48 * MIB
 ENTRIES_MAX = 3000  # In the log while nobody but groups writes: what comes in within some seconds, not within 30.
 _IDLE_S = 30.0
-_PATIENCE_S = 90.0  # Without any progress.
+FOLLOWERS = (*GROUPS, "committed", "subscriber", "everything")
 ENTRY = Path(__file__).with_name("faulty_serve.py")
 SETTINGS = (
     "auto.create.topics.enable=false",
@@ -80,25 +74,26 @@ class TortureRun:
     def run(self, seed: int, seconds: float, administrator: Administrator) -> None:
         self.faults.start()
         self._make_topics()
-        sampled = self._in_thread("sampler", Sampler(self.broker, self.proxies, self.history).run, self.ground.reading)
-        reading = [self._in_thread(each.name, each.run, self.ground) for each in readers()]
+        sampler = Sampler(self.broker, self.proxies, self.history)
+        sampled = in_thread("sampler", sampler.run, self.ground.reading, self.history)
+        reading = [in_thread(each.name, each.run, self.ground, self.history) for each in readers()]
         busy = [*writers(administrator, self.options), *self.mirrors]
-        writing = [self._in_thread(each.name, each.run, self.ground) for each in busy]
+        writing = [in_thread(each.name, each.run, self.ground, self.history) for each in busy]
         self.faults.run(schedule(seed, seconds, self.options.faults, secured=self.options.secured), seconds)
         self.faults.end_duel()
         self.faults.breather(Planned(0, "breather", 0, 0))
         self.ground.writing.set()
-        self._end(writing)
+        end_threads(writing, self.history)
         self._see_log_let_go()
-        self._settle()
-        self._read_everything(1)
-        self._wait_for_readers()
+        settle(self.ground, self.history)
+        read_everything(self.ground, self.history, 1)
+        wait_for_readers(self.ground, self.history, FOLLOWERS, KEPT_NAMES)
         for mirror in self.mirrors:
             mirror.finish(self.ground)
         self.faults.kill_and_start()
-        self._read_everything(2)
+        read_everything(self.ground, self.history, 2)
         self.ground.reading.set()
-        self._end([*reading, sampled])
+        end_threads([*reading, sampled], self.history)
         self.faults.finish()
 
     def _make_topics(self) -> None:
@@ -111,27 +106,6 @@ class TortureRun:
         if self.ground.secured is not None:
             self.ground.secured.admit(self.ground.bootstrap)
 
-    def _in_thread(self, name: str, run: object, argument: object) -> threading.Thread:
-        def work() -> None:
-            try:
-                run(argument)  # type: ignore[operator]
-            except Exception as failure:
-                self.history.info("unfinished", what=f"{name} has failed: {failure!r}")
-                raise
-
-        thread = threading.Thread(target=work, name=name, daemon=True)
-        thread.start()
-        return thread
-
-    def _end(self, threads: list[threading.Thread]) -> None:
-        deadline = time.monotonic() + 2 * _PATIENCE_S
-        for thread in threads:
-            thread.join(max(0.1, deadline - time.monotonic()))
-            if thread.is_alive():
-                frame = sys._current_frames().get(thread.ident or 0)
-                where = traceback.format_stack(frame)[-4:]
-                self.history.info("unfinished", what=f"{thread.name} does not come to its end", where=where)
-
     def _see_log_let_go(self) -> None:
         """All is stored soon after the last record, and the write-ahead log holds nothing that is stored."""
         deadline = time.monotonic() + _IDLE_S
@@ -143,52 +117,6 @@ class TortureRun:
                     self.history.info("idle", entries=entries)
                     return
             time.sleep(0.5)
-
-    def _settle(self) -> None:
-        """End what transactional producers have left open: the next one of an id does so. Have all topics."""
-        self.history.invoke("create_topic", topic=PHOENIX.name)
-        if create(self.ground, PHOENIX):  # Its re-creation may have been in the middle.
-            self.history.ok("create_topic", topic=PHOENIX.name)
-        for name in ("trans", "async", "copier"):
-            try:
-                client(self.ground, name)
-            except GoneWrong as failure:
-                self.history.info("unfinished", what=f"{name} could not be taken over: {failure}")
-
-    def _read_everything(self, round_: int) -> None:
-        names = tuple(topic.name for topic in self.ground.topics)
-        for committed in (False, True):
-            who = f"final-{round_}-{'committed' if committed else 'all'}"
-            left = read_whole(self.ground, who, names, committed=committed, patience_s=_PATIENCE_S, final=round_)
-            if left:
-                self.history.info("unread", reader=who, places=sorted(left), committed=committed, final=round_)
-        with self.ground.client() as asking:
-            look_at_marks(self.history, asking, final=True)
-
-    def _wait_for_readers(self) -> None:
-        """Everybody who follows comes to the end of what is kept."""
-        patience = Patience(_PATIENCE_S)
-        wanted = {
-            (who, topic, partition): last
-            for who in (*GROUPS, "committed", "subscriber", "everything")
-            for topic in KEPT_NAMES
-            for partition in range(PARTITIONS)
-            if (last := self._last(who, topic, partition)) is not None
-        }
-        while not patience.is_over:
-            reached = {key: self.ground.reached.get(key, -1) for key in wanted}
-            behind = {key: last for key, last in wanted.items() if reached[key] < last}
-            if not behind:
-                return
-            patience.look(reached)
-            time.sleep(0.1)
-        for (who, topic, partition), last in behind.items():
-            at = self.ground.reached.get((who, topic, partition), -1)
-            self.history.info("unfinished", what=f"{who} is at {at} of {topic}-{partition}, and {last} is there")
-
-    def _last(self, who: str, topic: str, partition: int) -> int | None:
-        kind = "all" if who == "everything" else "committed"
-        return self.ground.reached.get((f"final-1-{kind}", topic, partition))
 
 
 @contextmanager

@@ -88,6 +88,7 @@ class Administrator:
         for number in range(_HALF):
             producer.produce(half.name, str(number), partition=number % half.partitions)
         producer.flush(ASK_MS / 1000)
+        assert ground.store is not None
         ground.store.away()
         try:
             with closing(KafkaAdminClient(bootstrap_servers=ground.bootstrap, request_timeout_ms=ASK_MS)) as admin:

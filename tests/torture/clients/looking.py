@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tests.torture.ground import PARTITIONS, TOPICS, Ground
+from tests.torture.ground import PARTITIONS, Ground, Topic
 from tests.torture.history import History
 
 from holdfast.client import EARLIEST, LATEST, Client
@@ -23,7 +24,7 @@ class Looker:
         history = ground.history(self.name)
         with ground.client() as client:
             while not ground.reading.wait(0.2):
-                look_at_marks(history, client)
+                look_at_marks(history, client, ground.topics)
                 look_at_groups(history, client, self.groups)
             look_at_groups(history, client, self.groups)
         history.close()
@@ -40,8 +41,8 @@ def marks(client: Client, topic: str) -> list[tuple[int, int]] | None:
     return [(lows[pair].offset, highs[pair].offset) for pair in pairs]  # type: ignore[index]
 
 
-def look_at_marks(history: History, client: Client, *, final: bool = False) -> None:
-    for topic in TOPICS:
+def look_at_marks(history: History, client: Client, topics: Iterable[Topic], *, final: bool = False) -> None:
+    for topic in topics:
         asked = time.monotonic()
         for partition, (low, high) in enumerate(marks(client, topic.name) or []):
             facts = {"topic": topic.name, "partition": partition, "low": low, "high": high}

@@ -26,6 +26,7 @@ class Streamer:
         history = ground.history(self.name)
         self.folder.mkdir()
         topics = ",".join(topic.name for topic in KEPT)
+        assert ground.store is not None
         where = [str(self.folder), str(ground.folder), ground.bootstrap, ground.store.url, topics]
         with (self.folder / "said").open("ab") as said:
             self._driver = subprocess.Popen(

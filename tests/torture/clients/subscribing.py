@@ -27,6 +27,7 @@ class Subscriber:
     async def _run(self, ground: Ground) -> None:
         history = ground.history(self.name)
         seeing = Seeing(ground, history, committed=True)
+        assert ground.store is not None
         objects = ground.store.open() if ground.store.options else None  # Without options the server's word is enough.
         subscription = subscribe(
             ground.subscribers, self.topics, since=0, segment_refs=self.segment_refs, objects=objects

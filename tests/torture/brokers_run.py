@@ -1,0 +1,129 @@
+"""One run with several brokers from beginning to end: their clients, the faults, and what is there afterwards."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.faulty_proxy import FaultyProxy
+from tests.support.s3_server import S3Server
+from tests.torture.brokers import Brokers
+from tests.torture.brokers_faults import BrokersFaults, brokers_schedule
+from tests.torture.cast import GROUPS, Client
+from tests.torture.clients.administering import Administrator, create
+from tests.torture.clients.copying import Copier
+from tests.torture.clients.following import Follower
+from tests.torture.clients.grouping import Member
+from tests.torture.clients.looking import Looker
+from tests.torture.clients.sending import Sender
+from tests.torture.clients.sending_single import SingleSender
+from tests.torture.clients.transacting import Transactor
+from tests.torture.clients.transacting_async import AsyncTransactor
+from tests.torture.ending import end_threads, in_thread, read_everything, settle, wait_for_readers
+from tests.torture.ground import COMPACTED, COPIES, CUT, ONE, PHOENIX, SHRINKING, TXN, Ground
+from tests.torture.history import History
+from tests.torture.sampling import sample
+from tests.torture.schedule import Planned
+
+TOPICS = (ONE, TXN, COPIES, SHRINKING, CUT, COMPACTED, PHOENIX)
+KEPT_NAMES = (ONE.name, TXN.name, COPIES.name)
+MIB = 1 << 20
+LIMITS = {"rss": 500 * MIB, "handles": 1000, "files": 1000, "growth": 96 * MIB, "entries": 1 << 40}
+_SAMPLE_S = 1.0
+
+
+def writers(administrator: Administrator) -> list[Client]:
+    return [
+        Sender("idem-a", ONE, once=True),
+        Sender("idem-b", ONE, once=True),
+        Sender("plain", ONE, once=False),
+        SingleSender("single", ONE),
+        Sender("short", SHRINKING, once=True),
+        Sender("cut", CUT, once=True),
+        Sender("keyed", COMPACTED, once=True),
+        Sender("old", PHOENIX, once=False),
+        Transactor("trans"),
+        AsyncTransactor("async"),
+        Copier(),
+        administrator,
+    ]
+
+
+def readers() -> list[Client]:
+    moving = (SHRINKING.name, CUT.name, COMPACTED.name, PHOENIX.name)
+    return [
+        Member("classic-1", "classic", "classic", KEPT_NAMES + moving),
+        Member("classic-2", "classic", "classic", KEPT_NAMES + moving),
+        Member("modern-1", "modern", "consumer", KEPT_NAMES),
+        Member("modern-2", "modern", "consumer", KEPT_NAMES + moving),
+        Follower("committed", KEPT_NAMES, committed=True),
+        Follower("everything", KEPT_NAMES, committed=False),
+        Looker((*GROUPS, "copier")),
+    ]
+
+
+@dataclass
+class BrokersRun:
+    """The parts of one run."""
+
+    ground: Ground
+    brokers: Brokers
+    faults: BrokersFaults
+    history: History
+
+    def run(self, seed: int, seconds: float, administrator: Administrator) -> None:
+        for number in self.brokers.numbers:
+            self.brokers.start(number)
+        self.history.info("limits", **LIMITS)
+        for topic in self.ground.topics:
+            self.history.info("topic", name=topic.name, like=topic.like, partitions=topic.partitions)
+            assert create(self.ground, topic), f"{topic.name} could not be made"
+        sampled = in_thread("sampler", self._sample, self.ground.reading, self.history)
+        reading = [in_thread(each.name, each.run, self.ground, self.history) for each in readers()]
+        writing = [in_thread(each.name, each.run, self.ground, self.history) for each in writers(administrator)]
+        self.faults.run(brokers_schedule(seed, seconds), seconds)
+        self.faults.breather(Planned(0, "breather", 0, 0), 0)
+        self.ground.writing.set()
+        end_threads(writing, self.history)
+        settle(self.ground, self.history)
+        read_everything(self.ground, self.history, 1)
+        wait_for_readers(self.ground, self.history, (*GROUPS, "committed", "everything"), KEPT_NAMES)
+        self.faults.lose_all(Planned(0, "lose_all", 0, 0), 0)  # Nothing is left but the bucket.
+        self.faults.calm()
+        read_everything(self.ground, self.history, 2)
+        self.ground.reading.set()
+        end_threads([*reading, sampled], self.history)
+        self.faults.finish()
+
+    def _sample(self, stop: threading.Event) -> None:
+        while not stop.wait(_SAMPLE_S):
+            for number in self.brokers.numbers:
+                try:
+                    process = self.brokers.pid(number)
+                    rss, handles = sample(process)
+                except OSError:
+                    continue  # It has just ended.
+                self.history.info("sample", process=process, rss=rss, handles=handles, connections=0)
+
+
+@contextmanager
+def brokers_house(folder: Path, seed: int, administrator: Administrator, count: int) -> Iterator[BrokersRun]:
+    """So many brokers on one S3 server, for one run; everything is under `folder`."""
+    histories = folder / "histories"
+    histories.mkdir(parents=True)
+    with ExitStack() as stack:
+        server = stack.enter_context(S3Server())
+        ground = Ground("", "", histories, seed, None, TOPICS)
+        history = ground.history("house")
+        stack.callback(history.close)
+        brokers = Brokers(folder, server, history, random.Random(f"faults {seed}"))
+        for number in range(1, count + 1):
+            brokers.add(number, stack.enter_context(FaultyProxy(server.port)))
+        stack.callback(brokers.close)
+        ground.bootstrap = brokers.bootstrap
+        history.info("made of", store="an S3 server behind a proxy for each broker", disk="none")
+        yield BrokersRun(ground, brokers, BrokersFaults(brokers, administrator, history, ground), history)
