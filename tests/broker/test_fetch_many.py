@@ -12,6 +12,7 @@ from tests.support.broker_process import BrokerProcess
 from holdfast.protocol.api import Key
 
 COUNT = 120  # Partitions: more than fit into a request that is read one by one.
+LONG_MS = 90_000  # Longer than a wire waits for an answer: who is not woken fails.
 
 
 def asked(topic: Any, offsets: list[int], **more: Any) -> dict[str, Any]:
@@ -59,12 +60,10 @@ def test_it_wakes_for_what_it_named_and_for_nothing_else(broker: BrokerProcess, 
     with Wire(broker.port) as waiting:
         for partition in (3, COUNT - 1, 3):
             offsets = [end_offset(wire, topic, each) for each in range(COUNT)]
-            number = waiting.send(Key.FETCH, 12, **asked(topic, offsets, max_wait_ms=15_000))
+            number = waiting.send(Key.FETCH, 12, **asked(topic, offsets, max_wait_ms=LONG_MS))
             produce(wire, topic, batch(b"not asked for"), partition=COUNT)
             produce(wire, topic, batch(b"here"), partition=partition)
-            started = time.monotonic()
             found = by_partition(waiting.answer(Key.FETCH, 12, number))
-            assert time.monotonic() - started < 5
             assert {number: values(each.records) for number, each in found.items() if each.records} == {
                 partition: [b"here"]
             }
@@ -85,15 +84,13 @@ def test_it_ends_after_its_time_and_when_its_topic_is_deleted(broker: BrokerProc
     create_topic(wire, topic, partitions=COUNT)
     started = time.monotonic()
     found = by_partition(wire.ask(Key.FETCH, 12, **asked(topic, [0] * COUNT, max_wait_ms=300)))
-    assert 0.25 < time.monotonic() - started < 5
+    assert time.monotonic() - started > 0.25
     assert {each.error_code for each in found.values()} == {0}
     with Wire(broker.port) as waiting:
-        number = waiting.send(Key.FETCH, 12, **asked(topic, [0] * COUNT, max_wait_ms=15_000))
+        number = waiting.send(Key.FETCH, 12, **asked(topic, [0] * COUNT, max_wait_ms=LONG_MS))
         assert end_offset(wire, topic) == 0
         delete_topic(wire, topic)
-        started = time.monotonic()
         found = by_partition(waiting.answer(Key.FETCH, 12, number))
-        assert time.monotonic() - started < 5
     assert any(each.error_code for each in found.values())
 
 
@@ -129,7 +126,7 @@ def test_what_has_too_little_waits_for_more(broker: BrokerProcess, wire: Wire, t
     size = len(batch(b"x" * 100))
     produce(wire, topic, batch(b"x" * 100), partition=2)
     with Wire(broker.port) as waiting:
-        fields = asked(topic, [0] * COUNT, max_wait_ms=15_000, min_bytes=3 * size)
+        fields = asked(topic, [0] * COUNT, max_wait_ms=LONG_MS, min_bytes=3 * size)
         number = waiting.send(Key.FETCH, 12, **fields)
         for partition in (2, 9):
             assert end_offset(wire, topic, 50) == 0

@@ -269,6 +269,13 @@ BUGS = [
         WAYS_IN + "::test_a_certificate_shows_what_its_user_may_see",
     ),
     bug(
+        "what is typed is gone when the page is drawn again",
+        "console/static/parts/bits.js",
+        "(box.current.value = value), [value]);",
+        "(box.current.value = value));",
+        "tests/console/test_browser.py::test_what_is_typed_stays_when_the_page_is_drawn_again",
+    ),
+    bug(
         "more pages are followed than may be, if all are asked for at once",
         "console/console.py",
         "            await anext(stream)  # From here on it has a place, which it gives back when it is closed.\n",

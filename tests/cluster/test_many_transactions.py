@@ -70,7 +70,7 @@ def move(cluster: Cluster, store: Path, topic: str, partition: int, asked: int) 
     before = leaders(cluster, asked, topic)[partition]
     wanted = others[(others.index(before) + 1) % len(others)] if before in others else others[0]
     subprocess.run([COMMAND, "cluster", "move", str(store), f"{topic}:{partition}", str(wanted)], check=True)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while leaders(cluster, asked, topic)[partition] != wanted:
         assert time.monotonic() < deadline, f"{topic}-{partition} was not moved"
         time.sleep(0.1)
@@ -131,7 +131,7 @@ def test_transactions_are_whole_when_brokers_die_and_partitions_move(
                 gaps["stopped"] = until_more(history)
             finally:
                 third.signal(signal.SIGCONT)
-            cluster.until(3, "joins the cluster again")
+            cluster.until(3, "joins the cluster again", 60.0)
             gaps["goes on"] = until_more(history)
         print(f"without a commit: {gaps}; {len(history.committed)} committed, {len(history.unclear)} unclear")
         check(history, cluster.bootstrap)
@@ -184,21 +184,22 @@ def test_brokers_that_want_logins_prove_to_each_other_who_they_are(tmp_path: Pat
             cluster.start(number)
             cluster.until(number, f"broker {number} leads with")
         admin = AdminClient(cluster.settings())
-        deadline = time.monotonic() + 20
-        while len(admin.list_topics(timeout=10).brokers) != 2:
+        deadline = time.monotonic() + 60
+        while len(admin.list_topics(timeout=30).brokers) != 2:
             assert time.monotonic() < deadline
+            time.sleep(0.1)
         admin.create_topics([NewTopic("t", 2)])["t"].result()
         for name in ("one", "two", "three", "four"):  # Coordinators are on both.
             producer = Producer({**cluster.settings(), "transactional.id": name})
-            producer.init_transactions(20)
+            producer.init_transactions(60)
             for _ in range(2):
                 producer.begin_transaction()
                 for partition in range(2):
                     producer.produce("t", name, partition=partition)
-                producer.commit_transaction(20)
+                producer.commit_transaction(60)
         found = Consumer({**cluster.settings(), "group.id": "g", "isolation.level": "read_committed"})
         found.assign([TopicPartition("t", each, 0) for each in range(2)])
-        assert len(found.consume(16, 20)) == 16
+        assert len(found.consume(16, 60)) == 16
         found.close()
         marker = {"producer_id": 0, "topics": [{"name": "t", "partition_indexes": [0, 1]}]}
         with Wire(cluster.brokers[1].port) as wire:

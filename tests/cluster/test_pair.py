@@ -111,8 +111,8 @@ class Cluster:
     def until_known(self) -> None:
         """Wait until the leader tells of all brokers: clients that come earlier hear of some at their next look."""
         admin = AdminClient({**QUIET, "bootstrap.servers": self.brokers[1].address})
-        deadline = time.monotonic() + 30
-        while set(admin.list_topics(timeout=10).brokers) != set(self.brokers):
+        deadline = time.monotonic() + 60
+        while set(admin.list_topics(timeout=30).brokers) != set(self.brokers):
             assert time.monotonic() < deadline, "a broker that has joined is not known"
             time.sleep(0.1)
 

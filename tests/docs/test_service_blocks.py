@@ -62,7 +62,7 @@ def started(folder: Path, line: str, log: str) -> Iterator[subprocess.Popen[byte
             raise
 
 
-def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(holds: Callable[[], bool], seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not come"
@@ -107,7 +107,7 @@ class TestWithS3:
                 first.kill()
                 began = time.monotonic()
                 assert run(tmp_path, READING, addresses[1]).split() == ["tea"]
-                assert time.monotonic() - began < 25  # Others are not waited for until they are forgotten, too.
+                assert time.monotonic() - began < 30  # Others are not waited for until they are forgotten, too.
 
     def test_a_backup_of_a_bucket_is_made_into_a_bucket_and_restored(self, tmp_path: Path, s3: S3Server) -> None:
         page = ROOT / "docs/guides/backup.md"
@@ -186,7 +186,7 @@ def test_subscriptions_of_two_places_and_from_a_cursor(tmp_path: Path) -> None:
             number = 0
             while not all("tea" in (tmp_path / each).read_text() for each in ("both", "following", "logs")):
                 number += 1
-                assert number < 100
+                assert number < 400
                 for topic, each in (("orders", one), ("orders", other), ("logs-a", one)):
                     each.write(topic, f"tea {number}")
                 time.sleep(0.2)

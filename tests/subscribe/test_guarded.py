@@ -184,11 +184,11 @@ def test_a_rule_that_goes_ends_the_stream_of_a_client_that_does_not_read(place: 
 def test_the_end_of_a_token_ends_the_stream(place: Guarded) -> None:
     """X5, X8."""
     began = time.monotonic()
-    stream = place.caller.call("orders", said=f"Bearer {token(2)}", until_now=False)
+    stream = place.caller.call("orders", said=f"Bearer {token(4)}", until_now=False)
     with pytest.raises(grpc.RpcError):
         for _ in stream:
             pass
-    assert 1 < time.monotonic() - began < 4
+    assert 3 < time.monotonic() - began < 30
     assert stream.code() is grpc.StatusCode.UNAUTHENTICATED
     assert "session is over" in stream.details()
 

@@ -72,8 +72,6 @@ class _Kept:
     def serialized(self, schema: dict[str, Any]) -> str:
         if "{" not in schema["schema"]:
             return str(schema["schema"])  # Confluent's own client registers it like this.
-        from grpc_tools import protoc
-
         with tempfile.TemporaryDirectory() as folder:
             self._write(Path(folder), "main.proto", schema)
             out = Path(folder) / "out"
@@ -136,6 +134,8 @@ def _handler(kept: _Kept, only: str) -> type[BaseHTTPRequestHandler]:
 
 
 if __name__ == "__main__":
+    from grpc_tools import protoc  # Now: whoever asks waits for a few seconds only.
+
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(_Kept(), sys.argv[1]))
     print(server.server_port, flush=True)
     server.serve_forever()

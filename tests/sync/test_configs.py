@@ -6,8 +6,15 @@ from tests.sync.conftest import Pair
 from tests.sync.process import Live
 from tests.sync.test_refused import wait_until
 
+from holdfast.client import ClientSettings
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
+from holdfast.sync.configs import SeenConfigs
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
+from holdfast.sync.sides import meet_both
+from holdfast.sync.takeover import make_lanes
+from holdfast.sync.topics import plan
 
 
 def settings(topic: str, **more: object) -> SyncSettings:
@@ -27,6 +34,19 @@ def test_changes_are_followed_and_choices_stay(pair: Pair, topic: str) -> None:
         wait_until(lambda: len(pair.at_b.topic(topic).partitions) == 3)
     finally:
         live.stop()
+
+
+def test_a_change_while_the_topic_is_made(pair: Pair, topic: str) -> None:
+    """S8: behind the look at what it is to be made with, and before the first look at changes; it is not lost."""
+    pair.at_a.create_topics({topic: 1}, {"retention.ms": "111111"})
+    given, seen = settings(topic), SeenConfigs()
+    first, second = map(ClientSettings.at, pair.addresses)
+    sides = meet_both(first, second, SystemClock(), SystemChance())
+    planned = plan(pair.at_a, pair.at_b, given.chosen)
+    pair.at_a.alter_configs(topic, [("retention.ms", "222222")])
+    make_lanes(planned, sides, pair.at_b, given, (), {}, {}, seen)
+    seen.follow([topic], sides, pair.at_a, pair.at_b)
+    assert pair.at_b.own_configs(topic) == {"retention.ms": "222222"}
 
 
 def test_a_change_while_no_sync_ran(pair: Pair, topic: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import IO
 
 import pytest
 from confluent_kafka import Producer
@@ -15,7 +18,7 @@ from tests.broker.wire import Wire, batch, create_topic, fetch, produce, values,
 
 from holdfast.errors import Rejected
 from holdfast.testing import BrokerDidNotStart, RunningBroker, free_port, running_broker
-from holdfast.testing.folders import sweep
+from holdfast.testing.folders import sweep, temporary_folder
 
 
 def is_there(pid: int) -> bool:
@@ -119,6 +122,23 @@ def test_a_folder_that_is_used_is_not_swept() -> None:
     with running_broker() as broker:
         sweep(broker.data.parents[1])
         assert (broker.data / "wal").is_dir()
+
+
+def test_a_folder_that_is_just_made_is_not_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run begins when the folder is there, and not locked yet."""
+    locked = fcntl.flock
+
+    def lock(file: IO[bytes], how: int) -> None:
+        if how == fcntl.LOCK_EX:
+            sweep(tmp_path)
+        locked(file, how)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(fcntl, "flock", lock)
+    with temporary_folder() as folder:
+        assert folder.is_dir()
+        sweep(tmp_path)
+        assert folder.is_dir()
 
 
 def test_a_broker_of_a_test_takes_little_room() -> None:

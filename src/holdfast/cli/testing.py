@@ -5,6 +5,7 @@ The parts are imported where they are used: `--help`, `--version` and completion
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -76,7 +77,9 @@ def up(
         for each in topics or []:
             name, _, count = each.partition(":")
             broker.topic(name, partitions=_count(each, count))
-        (folder / _NOTE).write_text(json.dumps({"bootstrap": broker.bootstrap, "pid": os.getpid()}))
+        new = folder / f"{_NOTE}.new"
+        new.write_text(json.dumps({"bootstrap": broker.bootstrap, "pid": os.getpid()}))
+        new.rename(folder / _NOTE)  # Whole when somebody looks for brokers to end.
         print(broker.bootstrap, flush=True)
         over.wait(60 * minutes)
 
@@ -93,7 +96,8 @@ def down(address: AddressArgument = None) -> None:
     ended = 0
     for said in _running():
         if address in (None, said["bootstrap"]):
-            os.kill(said["pid"], signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(said["pid"], signal.SIGTERM)
             ended += 1
     if address is not None and not ended:
         raise Rejected(f"no broker at {address} was started by `holdfast testing up`")
@@ -106,8 +110,9 @@ def _running() -> Iterator[dict[str, Any]]:
 
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         note = folder / _NOTE
-        if is_used(folder) and note.is_file() and note.stat().st_uid == os.getuid():
-            yield json.loads(note.read_text())
+        with contextlib.suppress(FileNotFoundError):  # It is not up yet, or ends right now.
+            if is_used(folder) and note.stat().st_uid == os.getuid():
+                yield json.loads(note.read_text())
 
 
 def _start_behind(topics: list[str], settings: list[str], minutes: int) -> str:

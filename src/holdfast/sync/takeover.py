@@ -65,6 +65,8 @@ def make_lanes(
         of_topic = saved.get(ClusterPartition(source.cluster_id, each.planned.source.id or NO_ID, OF_TOPIC))
         if seen is not None and of_topic is not None and of_topic.configs is not None:
             seen.remember(source.cluster_id, each.planned.name, of_topic.configs)
+        if seen is not None and settings.configs and each.planned.target is None:
+            seen.remember(source.cluster_id, each.planned.name, each.planned.configs)  # It was made with these.
         for part in each.planned.source.partitions:
             home = ClusterPartition(source.cluster_id, each.planned.source.id or NO_ID, part.number)
             back = ClusterPartition(target.cluster_id, each.target_id, part.number)

@@ -53,6 +53,8 @@ def is_used(folder: Path) -> bool:
 
 
 def _lock(folder: Path) -> IO[bytes]:
-    owner = (folder / _OWNER).open("xb+")
+    new = folder / f"{_OWNER}.new"
+    owner = new.open("xb+")
     fcntl.flock(owner, fcntl.LOCK_EX)
+    new.rename(folder / _OWNER)  # Never there without its lock: another run would remove the folder.
     return owner

@@ -1,5 +1,5 @@
 import { html, useState } from "../vendor/preact.js";
-import { A, Badge, Empty, Figure, Figures, Meter, Note, query, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { A, Badge, Empty, Figure, Figures, Input, Meter, Note, query, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
 import { ago, bytes, count, duration, millis, time } from "../parts/format.js";
 import { ask, useLive, useOnce } from "../parts/live.js";
 import { Table } from "../parts/table.js";
@@ -93,8 +93,8 @@ function Verify({ asked }) {
   };
   return html`<${Section} title="Verify a partition now">
     <form class="filter" onSubmit=${run}>
-      <label>Topic <input name="topic" value=${asked.topic || ""} required /></label>
-      <label>Partition <input name="partition" value=${asked.partition || "0"} size="5" required /></label>
+      <label>Topic <${Input} name="topic" value=${asked.topic || ""} required /></label>
+      <label>Partition <${Input} name="partition" value=${asked.partition || "0"} size="5" required /></label>
       <button class="main-button" disabled=${state && !state.is_done && !state.failure}>Verify</button>
     </form>
     ${state && html`<${Verdict} of=${state} />`}

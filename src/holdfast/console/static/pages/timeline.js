@@ -1,5 +1,5 @@
 import { html } from "../vendor/preact.js";
-import { Empty, Sheet } from "../parts/bits.js";
+import { Empty, Input, Sheet } from "../parts/bits.js";
 import { Lanes } from "../parts/lanes.js";
 import { Rows, Search, Told, useSearch } from "../parts/rows.js";
 
@@ -8,7 +8,7 @@ export default function Timeline({ query: asked }) {
   return html`<${Sheet}>
     <h1>Timeline</h1>
     <${Search} asked=${asked} path="/timeline">
-      <label>Topics <input name="topics" value=${asked.topics || ""} placeholder="orders,payments" size="26" required /></label>
+      <label>Topics <${Input} name="topics" value=${asked.topics || ""} placeholder="orders,payments" size="26" required /></label>
     <//>
     ${asked.topics ? html`<div><${Told} search=${search} />
         ${search.rows.length > 0 && html`<${Lanes} rows=${search.rows} />`}<${Rows} rows=${search.rows} many /></div>`

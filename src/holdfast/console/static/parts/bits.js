@@ -1,6 +1,6 @@
 // Small pieces that all pages are made of.
 
-import { html } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 
 export function go(path) {
   history.pushState(null, "", path);
@@ -14,6 +14,13 @@ export function A({ href, children, ...rest }) {
     go(href);
   };
   return html`<a href=${href} onClick=${click} ...${rest}>${children}</a>`;
+}
+
+// An input that begins with a value. What was typed stays when the page around it is drawn again, as live ones often are.
+export function Input({ value, ...rest }) {
+  const box = useRef(null);
+  useLayoutEffect(() => void (box.current.value = value), [value]);
+  return html`<input ref=${box} ...${rest} />`;
 }
 
 export const path = (...names) => "/" + names.map((each) => encodeURIComponent(each)).join("/");

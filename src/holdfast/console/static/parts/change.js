@@ -1,7 +1,7 @@
 // Changes: a button opens a question, which is answered by repeating the name.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
-import { Note } from "./bits.js";
+import { Input, Note } from "./bits.js";
 import { send } from "./live.js";
 
 // fields: [{name, title, value, kind, lines}]. `make` turns what was said into the body.
@@ -49,5 +49,5 @@ const exactly = (text) => text.replace(/[.*+?^${}()|[\]\\\-/]/g, "\\$&");
 function Field({ of }) {
   return html`<label>${of.title} ${of.lines
     ? html`<textarea name=${of.name} rows=${of.lines}>${of.value || ""}</textarea>`
-    : html`<input name=${of.name} value=${of.value ?? ""} type=${of.kind || "text"} required=${of.required} min=${of.min} />`}</label>`;
+    : html`<${Input} name=${of.name} value=${of.value ?? ""} type=${of.kind || "text"} required=${of.required} min=${of.min} />`}</label>`;
 }

@@ -1,7 +1,7 @@
 // Records as rows, and what one can do with a list of them: search, go on, follow, take along.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
-import { A, Badge, Empty, go, Note, query, topicPath } from "./bits.js";
+import { A, Badge, Empty, go, Input, Note, query, topicPath } from "./bits.js";
 import { bytes, count, duration, time } from "./format.js";
 import { ask } from "./live.js";
 
@@ -45,7 +45,7 @@ export function Search({ asked, path, partitions, children }) {
     const said = Object.fromEntries(new FormData(event.target));
     go(path + query({ ...asked, ...said, cursor: "" }));
   };
-  const text = (name, title, hint, size = 14) => html`<label>${title} <input name=${name} value=${asked[name] || ""}
+  const text = (name, title, hint, size = 14) => html`<label>${title} <${Input} name=${name} value=${asked[name] || ""}
     placeholder=${hint} size=${size} /></label>`;
   return html`<form class="filter" role="search" onSubmit=${submit}>
     ${children}
