@@ -1,7 +1,8 @@
 """K7, K9, K10: a broker under attack from its own port, and a good client beside it, which must not notice.
 
 All attacks go against one broker, one after the other. For each the most memory that the broker used is known, and how
-long the good client's requests took, compared with before and after: this machine may be busy with other things.
+long the good client's requests took, compared with before and after, and with those of a client of another broker at
+the same time: this machine may be busy with other things.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Seen:
 
     growth: int  # Bytes, over what the broker used before all attacks.
     p99_ms: float  # Of the good client,
-    alone_p99_ms: float  # and before and after all attacks.
+    alone_p99_ms: float  # before and after all attacks,
+    other_p99_ms: float  # and of the client of a broker that is left alone.
     said: list[str]
 
 
@@ -74,13 +76,17 @@ class Seen:
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
     """All attacks, against one broker."""
     spans, most, said = {}, {}, {}
-    with BrokerProcess(tmp_path_factory.mktemp("attacked"), settings=SETTINGS) as broker:
-        with Wire(broker.port) as wire:
+    with (
+        BrokerProcess(tmp_path_factory.mktemp("attacked"), settings=SETTINGS) as broker,
+        BrokerProcess(tmp_path_factory.mktemp("quiet")) as quiet,
+    ):
+        with Wire(broker.port) as wire, Wire(quiet.port) as elsewhere:
             create_topic(wire, TOPIC)
             create_topic(wire, "good")
+            create_topic(elsewhere, "good")
             for _ in range(24):
                 produce(wire, TOPIC, batch(bytes(MIB - 1000)))
-        with Neighbour(broker.port, "good") as good:
+        with Neighbour(broker.port, "good", broker.pid) as good, Neighbour(quiet.port, "good", quiet.pid) as other:
             alone = [undisturbed()]
             before = resident_size(broker.pid)
             for attack in ATTACKS:
@@ -97,7 +103,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
             assert produce(wire, "good", batch(b"after")).error_code == 0
             assert fetch(wire, TOPIC).records
     alone_p99_ms = max(p99(good, *span) for span in alone)
-    return {name: Seen(most[name] - before, p99(good, *spans[name]), alone_p99_ms, said[name]) for name in spans}
+    return {
+        name: Seen(most[name] - before, p99(good, *span), alone_p99_ms, p99(other, *span), said[name])
+        for name, span in spans.items()
+    }
 
 
 def undisturbed() -> tuple[float, float]:
@@ -108,9 +117,10 @@ def undisturbed() -> tuple[float, float]:
 
 
 def p99(good: Neighbour, start: float, end: float) -> float:
-    """In milliseconds. Its requests follow each other without a pause: so there are always some."""
+    """In milliseconds. Its requests follow each other without a pause: so there are always some. Where they are
+    less than 300, because the machine is busy, one in a hundred is too few: the third of the longest is taken."""
     took = good.between(start, end)
-    return took[int(len(took) * 0.99)] * 1000
+    return took[max(min(int(len(took) * 0.99), len(took) - 3), 0)] * 1000
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
@@ -118,8 +128,9 @@ def test_an_attack_takes_neither_memory_nor_time(attack: Attack, seen: dict[str,
     """K7, K9, K10: memory stays below the budgets and what is stated beside them, and a good client is served.
     The test of K10."""
     found = seen[attack.__name__]
-    print(f"{attack.__name__}: {found.growth / MIB:.0f} MiB more, p99 {found.p99_ms:.1f} ms ({found.alone_p99_ms:.1f})")
+    compared = f"{found.p99_ms:.1f} ms (alone {found.alone_p99_ms:.1f}, elsewhere {found.other_p99_ms:.1f})"
+    print(f"{attack.__name__}: {found.growth / MIB:.0f} MiB more, p99 {compared}")
     assert found.growth < GROWTH_MAX
-    assert found.p99_ms <= max(P99_MS, 5 * found.alone_p99_ms)
+    assert found.p99_ms <= max(P99_MS, 5 * found.alone_p99_ms, 5 * found.other_p99_ms)
     assert not any("Traceback" in line for line in found.said), found.said
     assert len(found.said) < 1000

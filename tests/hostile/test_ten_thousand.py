@@ -53,7 +53,7 @@ def test_ten_thousand_connections(tmp_path: Path) -> None:
             with Wire(each.port) as wire:
                 create_topic(wire, "good")
         process = context.Process(target=crowd, args=(broker.port, theirs), daemon=True)
-        with Neighbour(broker.port, "good") as good, Neighbour(quiet.port, "good") as other:
+        with Neighbour(broker.port, "good", broker.pid) as good, Neighbour(quiet.port, "good", quiet.pid) as other:
             before, began = resident_size(broker.pid), time.monotonic()
             with Watch(broker.pid) as watch:
                 process.start()

@@ -231,7 +231,7 @@ def test_the_command_follows_until_it_is_told_to_stop(tmp_path: Path) -> None:
             second = json.loads(until(process.stdout, lambda _: True))
             assert (second["rows"], second["partitions"][0]["from"]) == (2, 3)
             process.send_signal(signal.SIGTERM)
-            rest, said = process.communicate(timeout=20)
+            rest, said = process.communicate(timeout=90)
             assert (process.returncode, rest) == (0, ""), said
             assert said.count("it is tried again") == 0
         assert list((tmp_path / "data" / "objects" / "reports" / "archive").iterdir())

@@ -149,10 +149,17 @@ def test_the_table_equals_the_topic_whoever_is_killed(tmp_path: Path) -> None:
                 assert time.monotonic() < end_s, (what, killed, driver.said)
                 time.sleep(0.2)
 
+        def kill_executor() -> bool:
+            found = [pid for each in spark.workers for pid in each.executors()]
+            with contextlib.suppress(ProcessLookupError):  # It has ended by itself meanwhile: the next one.
+                if found:
+                    os.kill(chance.choice(found), signal.SIGKILL)
+                    return True
+            return False
+
         def kill(kind: str) -> None:
             if kind == "executor":
-                until(lambda: any(each.executors() for each in spark.workers), "no executor came")
-                os.kill(chance.choice([pid for each in spark.workers for pid in each.executors()]), signal.SIGKILL)
+                until(kill_executor, "no executor came")
             elif kind == "worker":
                 number = chance.randrange(len(spark.workers))
                 spark.workers[number].kill()
@@ -176,7 +183,7 @@ def test_the_table_equals_the_topic_whoever_is_killed(tmp_path: Path) -> None:
             load.stop()
             until(lambda: count_of(lake) >= load.sent, "the table did not catch up")
             driver.process.terminate()
-            driver.process.wait(60)
+            driver.process.wait(120)
         finally:
             driver.kill()
         assert load.failed == []

@@ -158,7 +158,7 @@ def test_the_application_is_killed_and_started_again(world: World) -> None:
                     break
                 time.sleep(0.05)
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(90) == 0
     for kind, cls in kinds.items():
         read: Any = cls(HERE, world.folder)
         read.folder = world.folder / kind
