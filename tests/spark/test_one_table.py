@@ -59,7 +59,8 @@ class Topic:
             ]
             self.client.produce({(self.name, number): build(rows)})
             self.ends[number] += count
-            self.written |= {(number, start + at): (row.key, row.value) for at, row in enumerate(rows)}
+            more = {(number, start + at): (row.key, row.value) for at, row in enumerate(rows)}
+            self.written = self.written | more  # Another one each time: readers in other threads go through theirs.
 
     def flush(self) -> None:
         with Client(self.address) as client:
@@ -205,8 +206,7 @@ class Reading:
 
 
 def values_of(topic: Topic) -> dict[tuple[int, int], bytes | None]:
-    # a copy first, in one step: producers may be at work in another thread
-    return {where: value for where, (_, value) in list(topic.written.items())}
+    return {where: value for where, (_, value) in topic.written.items()}
 
 
 def test_what_retention_took_is_read_from_the_archive(topic: Topic) -> None:
