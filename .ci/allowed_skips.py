@@ -79,11 +79,13 @@ class AllowedSkips:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.unlisted or self.stale:
+        # In a run of some tests all entries for others would be listed, and bury what failed.
+        stale = [] if terminalreporter.config.args_source is pytest.Config.ArgsSource.ARGS else self.stale
+        if self.unlisted or stale:
             terminalreporter.section("allowed skips")
         for test, reason in self.unlisted.items():
             terminalreporter.write_line(f"not allowed to be skipped: {test} ({reason})", red=True)
-        for entry in self.stale:
+        for entry in stale:
             terminalreporter.write_line(f"stale entry, no such test ran: {entry.pattern} ({entry.reason})", yellow=True)
 
 

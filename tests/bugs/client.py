@@ -7,7 +7,19 @@ from tests.bugs.bug import Bug, Edit
 NAMED = "tests/client/test_named_broker.py"
 SETTINGS = "tests/client/test_settings.py"
 
+PAIR = "tests/cluster/test_pair.py"
+
 BUGS = [
+    Bug(
+        "a producer's id is asked of whoever answers, also of those who give none",
+        (Edit("client/transactions.py", "nodes.controller() if transactional_id is None", "nodes.any() if True"),),
+        (f"{PAIR}::test_who_does_not_answer_is_named_and_nobody_else",),
+    ),
+    Bug(
+        "a topic is to be made by a broker that does not lead",
+        (Edit("client/nodes.py", "if not create or len(self.metadata([]).brokers) == 1:", "if True:"),),
+        (f"{PAIR}::test_clients_hear_of_all_brokers_from_each_of_them",),
+    ),
     Bug(
         "a command follows the addresses that a broker tells to others",
         (Edit("cli/terminal/broker.py", "follow_leaders=False, patience_s=0)", "patience_s=0)"),),

@@ -54,6 +54,14 @@ def test_the_table_says_what_to_do(tmp_path: Path) -> None:
     assert "a broker cannot run here: Kafka port" in done.stderr
 
 
+def test_a_file_system_that_makes_nothing_is_a_finding() -> None:
+    """O1: also for root, to whom everything looks as if it could be written."""
+    done = doctor("--data", "/proc/nope", "--listen", "127.0.0.1:0", "--json")
+    assert done.exit_code == 1
+    assert findings(done)["data directory"]["state"] == "missing"
+    assert "a broker cannot run here: data directory" in done.stderr
+
+
 def test_nothing_that_is_said_is_cut(tmp_path: Path) -> None:
     """However long a store's own words are: which check it is, how it is, and what to do can be read."""
     found = DoctorFinding("store", FindingState.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,17 @@ def test_without_arguments_help_is_shown() -> None:
 @pytest.mark.parametrize("command", ["serve", "wal stat", "wal dump", "wal verify"])
 def test_every_command_has_an_example(command: str) -> None:
     assert f"holdfast {command}" in CliRunner().invoke(app, [*command.split(), "--help"]).stdout.split("Examples:")[1]
+
+
+@pytest.mark.parametrize("said", ["--help", "--version"])
+def test_a_reader_that_goes_away_is_no_failure(said: str) -> None:
+    """`holdfast --help | head -1`: as with every program, without a word."""
+    with subprocess.Popen([COMMAND, said], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        told = process.stderr.read()
+    assert (process.returncode, told) == (-signal.SIGPIPE, b"")
 
 
 def test_version_is_the_installed_one() -> None:

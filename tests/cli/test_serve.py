@@ -76,8 +76,10 @@ def test_whoever_finds_a_port_taken_is_told_how_to_choose_another(tmp_path: Path
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = f"127.0.0.1:{other.getsockname()[1]}"
         options = ["--data", tmp_path / "data", "--listen", "127.0.0.1:0", option, taken]
-        done = subprocess.run([COMMAND, "serve", *options], env=environment(), capture_output=True, text=True)
+        by_make = environment() | {"MAKELEVEL": "1"}
+        done = subprocess.run([COMMAND, "serve", *options], env=by_make, capture_output=True, text=True)
     assert done.returncode == 1
+    assert ("make run DATA=./another LISTEN=HOST:PORT" in done.stderr) == (option == "--listen")
     assert done.stderr.startswith(f"holdfast: cannot listen on {taken}: Address already in use")
     assert f"choose another with {option} HOST:PORT" in done.stderr
     assert not (tmp_path / "data").exists()

@@ -117,7 +117,7 @@ def test_without_a_broker_the_address_and_what_to_do_are_said() -> None:
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is no Kafka broker"),
         (b"\x00\x00\x00\x06\x00\x00\x00\x01\x00\x00", "is no Kafka broker"),
-        (b"", "is gone: the connection was closed"),
+        (b"", "closed the connection at once"),
     ],
 )
 def test_whoever_else_listens_there_is_not_taken_for_a_broker(answer: bytes, sentence: str) -> None:

@@ -34,6 +34,7 @@ from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
 
 from holdfast.client import Client
+from holdfast.client.errors import NodeUnreachable
 from holdfast.errors import Unavailable
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
@@ -340,6 +341,8 @@ def test_clients_hear_of_all_brokers_from_each_of_them(tmp_path: Path) -> None:
         with Client(second.address, follow_leaders=False, patience_s=20.0) as client:
             client.create_topics({"t": 2})
             assert [each.leader for each in client.topic("t").partitions] == [1, 1]
+            assert client.topic("made-by-naming-it", create=True).partitions[0].leader == 1
+            assert client.init_producer_id().id >= 0
         for _ in range(4):  # librdkafka asks for a producer's id wherever it is connected, and nowhere else.
             producer = Producer({**QUIET, "bootstrap.servers": second.address, "enable.idempotence": True})
             producer.produce("t", b"x")
@@ -350,6 +353,19 @@ def test_clients_hear_of_all_brokers_from_each_of_them(tmp_path: Path) -> None:
             assert time.monotonic() < deadline, "a group cannot be joined through a broker that does not lead"
             consumer.poll(0.1)
         consumer.close()
+
+
+def test_who_does_not_answer_is_named_and_nobody_else(tmp_path: Path) -> None:
+    """C2: a broker that lives is not called gone because the leader is."""
+    with Cluster(tmp_path, str(tmp_path / "store"), ("cluster.takeover_ms=60000",)) as cluster:
+        first = cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        second = cluster.start(2)
+        first.kill()
+        with Client(second.address, follow_leaders=False, patience_s=0) as client:
+            for asked in (client.init_producer_id, lambda: client.topic("t", create=True)):
+                with pytest.raises(NodeUnreachable, match=f"^the broker at {first.address}, which the cluster names"):
+                    asked()
 
 
 def test_the_store_alone_tells_who_lives_and_who_leads(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ async def test_both_partitions_have_the_end_when_the_producer_is_answered() -> N
 
 @in_loop
 async def test_a_coordinator_that_somebody_made_up_shuts_nobody_out() -> None:
-    """C7, K4: a marker by hand never outranks the real coordinator, also where that is on another broker."""
+    """K4: a marker by hand never outranks the real coordinator, also where that is on another broker."""
     both = await two()
     producer = await both.first.transactions.initialize(ID, TIMEOUT_MS)
     for sequence, value in enumerate((b"a", b"b")):

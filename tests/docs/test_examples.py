@@ -32,6 +32,15 @@ def test_the_python_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_pat
     assert done.returncode == 0, f"{page}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/guides/testing.md", "docs/guides/testing-recipes.md"])
+def test_each_block_of_a_page_that_is_copied_from_stands_alone(name: str) -> None:
+    """Nobody copies the block before it, too: what a block uses, it imports."""
+    for block in blocks(ROOT / name):
+        command = [sys.executable, "-m", "ruff", "check", "--isolated", "--quiet", "--select", "F821", "-"]
+        done = subprocess.run(command, input=block, capture_output=True, text=True)
+        assert done.returncode == 0, f"{name}\n{block}\n{done.stdout}{done.stderr}"
+
+
 def test_the_pages_with_code_are_found() -> None:
     assert {"README.md", "docs/guides/wal-library.md"} <= set(names(WITH_CODE))
 

@@ -65,6 +65,9 @@ def test_a_stale_entry_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, allowed)
     assert done.returncode == 0, done.stdout
     assert "stale entry, no such test ran: test_gone.py::* (long gone)" in done.stdout
+    some = run(tmp_path, allowed, SUITE, "test_suite.py")
+    assert some.returncode == 0, some.stdout
+    assert "stale entry" not in some.stdout
 
 
 @pytest.mark.parametrize(

@@ -65,15 +65,16 @@ def test_the_examples(spark: Any, broker: BrokerProcess, tmp_path: Path, monkeyp
             printed.append(done.stdout)
         else:
             here = f"--bootstrap {broker.address}"
-            shell(re.sub(r"holdfast (topic create|produce|wait)", rf"holdfast \1 {here}", line), tmp_path)
+            shell(re.sub(r"holdfast (topic create|produce|wait|flush)", rf"holdfast \1 {here}", line), tmp_path)
     archived = ds.dataset(tmp_path / "archive", partitioning="hive").to_table()
     assert archived.num_rows == 5
     assert "0 rows added" in printed[1]
-    assert "sound: 100.0000 % of 5 offsets" in printed[2]
+    assert "sound: 100.0000 % of 8 offsets" in printed[2]
     assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
     assert_lake(tmp_path / "lake")
     merged = [pq.read_table(each) for each in sorted((tmp_path / "merged").glob("*.parquet"))]
     assert sum(each.num_rows for each in merged) == 5
+    assert "3 segments became 1, 2 records were let go" in printed[-2]
     assert json.loads(printed[-1])["sound"] is True
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
+from holdfast.client import Client
 from holdfast.errors import HoldfastError
 from holdfast.testing import RunningBroker, running_broker, running_brokers, secured_broker
 from holdfast.testing.folders import PREFIX
@@ -42,6 +43,26 @@ def test_a_topic_with_its_records_and_configs_is_a_line(broker: RunningBroker) -
         broker.topic("users")
 
 
+@pytest.mark.parametrize("wrong", [3, ["a", "b"], ("a", "b", "c"), ("a", 7), {"a": "b"}], ids=repr)
+def test_what_is_no_record_is_refused_before_a_topic_is_made(broker: RunningBroker, wrong: object) -> None:
+    with pytest.raises(HoldfastError, match=r"is no record: give a value as str.*(partitions=3)?$"):
+        broker.topic("never-made", wrong)  # type: ignore[arg-type]
+    with pytest.raises(HoldfastError):
+        broker.read("never-made")
+
+
+def test_a_topic_has_as_many_partitions_as_the_broker_says() -> None:
+    with running_broker(num_partitions=3) as broker, Client(broker.bootstrap) as client:
+        broker.topic("as-set")
+        broker.topic("as-said", partitions=2)
+        assert [len(client.topic(name).partitions) for name in ("as-set", "as-said")] == [3, 2]
+
+
+def test_a_setting_with_dots_says_how_to_write_it() -> None:
+    with pytest.raises(HoldfastError, match=r"'num\.partitions' is no name .* 'num_partitions'"):
+        running_broker(**{"num.partitions": 3}).__enter__()  # type: ignore[arg-type]
+
+
 def test_keys_go_where_kafkas_own_producers_send_them(broker: RunningBroker) -> None:
     broker.topic("keyed", partitions=3)
     broker.write("keyed", *((f"k{number}", str(number)) for number in range(30)))
@@ -58,6 +79,9 @@ def test_a_protected_broker_does_the_same() -> None:
     with secured_broker({"alice": ["READ topic:orders"]}) as broker:
         broker.topic("orders", "one")
         assert [each.value for each in broker.read("orders")] == [b"one"]
+        for asked in (broker.conf, broker.properties):
+            with pytest.raises(HoldfastError, match=r"there is no user 'bob': this broker was made with admin, alice$"):
+                asked("bob")
 
 
 def test_several_brokers_are_clusters_of_their_own() -> None:

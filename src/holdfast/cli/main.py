@@ -6,6 +6,9 @@ Exit codes: 0 done, 1 failed, 2 the command line was wrong.
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -99,5 +102,19 @@ def holdfast(
 
 
 def main() -> None:
-    """The entry point."""
-    app(prog_name="holdfast")
+    """The entry point. Whose reader has gone away (`| head`) ends as every program does then, without a word."""
+    try:
+        app(prog_name="holdfast")
+    except SystemExit as over:
+        if isinstance(over.__context__, BrokenPipeError):  # Met by typer, or by rich.
+            _end_for_want_of_a_reader()
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _end_for_want_of_a_reader()
+        raise
+
+
+def _end_for_want_of_a_reader() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)

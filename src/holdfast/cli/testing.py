@@ -135,7 +135,7 @@ def _start_behind(topics: list[str], settings: list[str], minutes: int) -> str:
         raise Unavailable(f"the broker did not start: {said.read().strip().removeprefix('holdfast: ')}")
 
 
-def _count(said: str, count: str) -> int:
+def _count(said: str, count: str) -> int | None:
     if count and not count.isdecimal():
         raise Rejected(f"--topic {said} is not of the form NAME or NAME:PARTITIONS")
-    return int(count or 1)
+    return int(count) if count else None

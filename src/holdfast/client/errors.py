@@ -2,6 +2,7 @@
 
 Unavailable
 ├── BrokerUnreachable   nobody answers at the addresses given
+│   └── NodeUnreachable a broker does not answer that the cluster names as the one to ask
 ├── BrokerLost          the connection ended, or no answer came: whether the request took effect is not known
 ├── NotNow              the broker cannot do it now, but may soon
 └── TransactionLost     this transaction cannot go on: begin again with `init_producer_id`
@@ -34,6 +35,16 @@ class BrokerUnreachable(Unavailable):
         self.cause = cause
 
 
+class NodeUnreachable(BrokerUnreachable):
+    """The broker that leads or coordinates does not answer: the cluster may soon name another."""
+
+    def __init__(self, address: str, cause: BaseException) -> None:
+        super().__init__(address, cause)
+        self.args = (
+            f"the broker at {address}, which the cluster names for this, does not answer ({reason_of(cause)})",
+        )
+
+
 def reason_of(cause: BaseException) -> str:
     """What a person needs to know of a connection that failed."""
     if isinstance(cause, TimeoutError):
@@ -47,8 +58,8 @@ class BrokerLost(Unavailable):
     """The connection ended, or no answer came: whether the request took effect is not known."""
 
     def __init__(self, address: str, cause: BaseException, hint: str = "") -> None:
-        why = "no answer in time" if isinstance(cause, TimeoutError) else f"the connection was closed{hint}"
-        super().__init__(f"the broker at {address} is gone: {why}")
+        what = "did not answer in time" if isinstance(cause, TimeoutError) else f"closed the connection{hint}"
+        super().__init__(f"the broker at {address} {what}")
         self.address = address
         self.cause = cause
 

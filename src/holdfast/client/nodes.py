@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.client.admin.topics import ClusterInfo, read_metadata
 from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Connection, Connector
-from holdfast.client.errors import BrokerUnreachable
+from holdfast.client.errors import BrokerUnreachable, NodeUnreachable, TopicNotFound
 from holdfast.client.partition import Pair, by_topic
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
@@ -46,7 +46,13 @@ class Nodes:
 
     def metadata(self, topics: Iterable[str] | None, *, create: bool = False) -> ClusterInfo:
         """Ask for these topics, or all, and remember who leads."""
-        found = read_metadata(self.any(), topics, create=create)
+        wanted = None if topics is None else list(topics)
+        try:
+            found = read_metadata(self.any(), wanted, create=create)
+        except TopicNotFound:
+            if not create or len(self.metadata([]).brokers) == 1:
+                raise
+            found = read_metadata(self.controller(), wanted, create=True)  # Who does not lead makes nothing.
         self._brokers = dict(found.brokers)
         for topic in found.topics.values():
             for each in topic.partitions:
@@ -91,7 +97,7 @@ class Nodes:
         return self._reach(address)
 
     def controller(self) -> Connection:
-        """A connection to the broker that changes topics."""
+        """A connection to the broker that changes topics, and gives ids to producers where others do not."""
         return self._node(self.metadata([]).controller)
 
     def all(self) -> Iterator[Connection]:
@@ -101,6 +107,8 @@ class Nodes:
 
     def _node(self, number: int) -> Connection:
         address = self._brokers.get(number)
+        if number < 0:
+            raise failure_of("the cluster", Code.LEADER_NOT_AVAILABLE, "nobody leads now")
         if address is None:
             raise failure_of(f"broker {number}", Code.BROKER_NOT_AVAILABLE)
         return self._reach(address)
@@ -125,7 +133,7 @@ class Nodes:
         try:
             return self._connection(address)
         except OSError as failure:
-            raise BrokerUnreachable(str(address), failure) from None
+            raise NodeUnreachable(str(address), failure) from None
 
     def _connection(self, address: Address) -> Connection:
         found = self._open.get(address)

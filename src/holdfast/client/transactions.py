@@ -38,7 +38,7 @@ class ProducerIdentity(NamedTuple):
 
 def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int) -> ProducerIdentity:
     """A producer's id. With a transactional id it ends what an earlier holder left open, and fences that one."""
-    connection = nodes.any() if transactional_id is None else nodes.coordinator(TRANSACTION, transactional_id)
+    connection = nodes.controller() if transactional_id is None else nodes.coordinator(TRANSACTION, transactional_id)
     request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
     )

@@ -124,10 +124,11 @@ class RunningBroker:
                     self._said_enough.set()
         self._said_enough.set()
 
-    def topic(self, name: str, *records: Written, partitions: int = 1, **configs: object) -> str:
+    def topic(self, name: str, *records: Written, partitions: int | None = None, **configs: object) -> str:
         """Make a topic with these records: values, pairs of key and value, or whole ones. Gives its name.
 
-        A config has its name with `_` for every dot: `cleanup_policy="compact"`.
+        It has as many partitions as the broker's `num_partitions` says, unless they are named. A config has its name
+        with `_` for every dot: `cleanup_policy="compact"`.
         """
         from holdfast.testing.topics import make_topic
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -50,6 +51,9 @@ def running_brokers(count: int, **settings: object) -> Iterator[list[RunningBrok
 
 def checked(settings: dict[str, object]) -> dict[str, object]:
     """With what tests want. Raises Rejected."""
+    if dotted := next((each for each in settings if not each.isidentifier()), None):
+        better = re.sub(r"\W", "_", dotted)
+        raise Rejected(f"{dotted!r} is no name of a setting here: write it with _ for every dot, {better!r}")
     if settings.get("serve_log_level") in TOO_QUIET:
         raise Rejected(f"serve_log_level {settings['serve_log_level']} hides the broker's port: take info or debug")
     return {**FOR_TESTS, **settings}

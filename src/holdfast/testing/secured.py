@@ -32,14 +32,22 @@ _WORDS = 'write it as "READ topic:orders", "DENY WRITE topic:logs-*" or "DESCRIB
 class SecuredBroker(RunningBroker):
     """A broker whose only listener is SASL_SSL, and what its users need to come through it."""
 
-    def __init__(self, data: Path, authority: AuthorityFolder, port: int, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, data: Path, authority: AuthorityFolder, port: int, environment: Mapping[str, str], users: Sequence[str]
+    ) -> None:
         super().__init__(data, port=port, environment=environment, sets_listeners=True, forks=True)
         self.authority = authority
+        self.users = tuple(users)
 
     @staticmethod
     def password(user: str) -> str:
         """Of one that it was made with."""
         return f"password of {user}"
+
+    def _known(self, user: str) -> str:
+        if user not in self.users:
+            raise Rejected(f"there is no user {user!r}: this broker was made with {', '.join(self.users)}")
+        return user
 
     @property
     def ca_file(self) -> Path:
@@ -51,13 +59,13 @@ class SecuredBroker(RunningBroker):
         return ssl.create_default_context(cafile=str(self.ca_file))
 
     def conf(self, user: str) -> dict[str, Any]:
-        """In the words of librdkafka: confluent-kafka, and all that is made of it."""
+        """In the words of librdkafka: confluent-kafka, and all that is made of it. Raises Rejected."""
         return {
             "bootstrap.servers": self.bootstrap,
             "security.protocol": "SASL_SSL",
             "ssl.ca.location": str(self.ca_file),
             "sasl.mechanism": MECHANISM,
-            "sasl.username": user,
+            "sasl.username": self._known(user),
             "sasl.password": self.password(user),
         }
 
@@ -67,14 +75,14 @@ class SecuredBroker(RunningBroker):
         return ClientSettings.parse(self.properties(ADMIN))
 
     def properties(self, user: str) -> dict[str, str]:
-        """In the words of Kafka's own clients, and of `--command-config`."""
+        """In the words of Kafka's own clients, and of `--command-config`. Raises Rejected."""
         return {
             "bootstrap.servers": self.bootstrap,
             "security.protocol": "SASL_SSL",
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(self.ca_file),
             "sasl.mechanism": MECHANISM,
-            "sasl.jaas.config": f'{_MODULE} required username="{user}" password="{self.password(user)}";',
+            "sasl.jaas.config": f'{_MODULE} required username="{self._known(user)}" password="{self.password(user)}";',
         }
 
 
@@ -101,8 +109,9 @@ def secured_broker(
             "super_users": f"User:{ADMIN}",
         }
         given = variables(checked({**secured, **settings}))
-        _write(place, {ADMIN: [], **rights})
-        with SecuredBroker(place, authority, port, given) as broker:
+        everybody = {ADMIN: [], **rights}
+        _write(place, everybody)
+        with SecuredBroker(place, authority, port, given, list(everybody)) as broker:
             yield broker
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from holdfast.errors import Rejected
+
 if TYPE_CHECKING:
     from holdfast.client import Client, ClientSettings
     from holdfast.record.records import Record
@@ -13,30 +15,38 @@ Text: TypeAlias = str | bytes | None
 Written: TypeAlias = "Text | tuple[Text, Text] | Record"  # A value, a key and a value, or all of it.
 
 _TIMEOUT_S = 30.0
+_AS_BROKER_SAYS = -1
+_KEY_AND_VALUE = 2
 
 
 def make_topic(
-    where: ClientSettings, name: str, partitions: int, records: Iterable[Written], configs: Mapping[str, object]
+    where: ClientSettings,
+    name: str,
+    partitions: int | None,
+    records: Iterable[Written],
+    configs: Mapping[str, object],
 ) -> None:
-    """A topic that was not there before, with these configs, `_` for every dot, and these records."""
+    """A topic that was not there before, with these configs, `_` for every dot, and these records.
+
+    Records that are none are refused before it is made.
+    """
+    found = _records(records)
     with _client(where) as client:
         given = [(each.replace("_", "."), _config(value)) for each, value in configs.items()]
-        client.create_topics({name: partitions}, given)
-    write(where, name, records)
+        client.create_topics({name: _AS_BROKER_SAYS if partitions is None else partitions}, given)
+    write(where, name, found)
 
 
 def write(where: ClientSettings, name: str, records: Iterable[Written]) -> None:
     """Come back when all are acknowledged. The key decides where a record goes, as with Kafka's own producers."""
     from holdfast.client.partitioner import RecordPartitioner
-    from holdfast.io.clock import SystemClock
     from holdfast.record.build import build
 
-    now_ms = SystemClock().now_ms()
+    found = _records(records)
     with _client(where) as client:
         chooser = RecordPartitioner(client.topic(name).numbers, None)
         by_partition: dict[int, list[Record]] = {}
-        for each in records:
-            record = _record(each, now_ms)
+        for record in found:
             by_partition.setdefault(chooser.choose(record.key), []).append(record)
             chooser.turn()
         if by_partition:
@@ -76,12 +86,24 @@ def _client(where: ClientSettings) -> Client:
     return Client(where, follow_leaders=False, timeout_s=_TIMEOUT_S)
 
 
+def _records(written: Iterable[Written]) -> list[Record]:
+    """All of them, or none: what is no record is refused by name."""
+    from holdfast.io.clock import SystemClock
+
+    now_ms = SystemClock().now_ms()
+    return [_record(each, now_ms) for each in written]
+
+
 def _record(written: Written, now_ms: int) -> Record:
     from holdfast.record.records import Record
 
     if isinstance(written, Record):
         return written
-    key, value = written if isinstance(written, tuple) else (None, written)
+    parts = written if isinstance(written, tuple) else (None, written)
+    if len(parts) != _KEY_AND_VALUE or not all(each is None or isinstance(each, str | bytes) for each in parts):
+        more = f"; as many partitions are partitions={written}" if isinstance(written, int) else ""
+        raise Rejected(f"{written!r} is no record: give a value as str, bytes or None, or (key, value){more}")
+    key, value = parts
     return Record(_bytes(key), _bytes(value), now_ms)
 
 

@@ -331,6 +331,8 @@ def _listeners(settings: config.Settings) -> list[OpenListener]:
     from holdfast.broker.net.listener import open_listeners
 
     setting = "listeners" if settings.broker.listeners else "--listen HOST:PORT (serve.listen)"
+    if "MAKELEVEL" in os.environ:  # Whoever typed `make run` gave none of these.
+        setting += ", or with make run DATA=./another LISTEN=HOST:PORT CONSOLE=HOST:PORT"
     return open_listeners(_wanted_listeners(settings), settings.broker.words_of, f"choose another with {setting}")
 
 

@@ -100,6 +100,9 @@ class _Port:
 
     async def _serving(self, address: Address, port: int) -> None:
         here = Address(address.host, port)
+        if self.stop.is_set():  # Loading it took longer than the broker has lived: nobody was ever served.
+            self.started.cancel()
+            return
         log.info("subscribers at %s", here, extra={"facts": {"event": "subscribers", "listen": str(here)}})
         self.started.set_result(None)
         await self.stop.wait()

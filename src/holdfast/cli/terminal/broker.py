@@ -13,7 +13,7 @@ from pathlib import Path
 from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP
 from holdfast.cli.terminal.talk import tell
 from holdfast.client import Client, ClientSettings
-from holdfast.client.errors import BrokerUnreachable, NotNow, TopicNotFound, reason_of
+from holdfast.client.errors import BrokerUnreachable, NodeUnreachable, NotNow, TopicNotFound, reason_of
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 
 _PATIENCE_S = 30.0  # How long a broker may be away before a command that stays gives up.
@@ -66,7 +66,7 @@ def _in_our_words() -> Iterator[None]:
 
 def _worded(failure: HoldfastError) -> HoldfastError:
     """What a person at a command line can do about it has other names than for a program."""
-    if isinstance(failure, BrokerUnreachable):
+    if isinstance(failure, BrokerUnreachable) and not isinstance(failure, NodeUnreachable):
         return Unavailable(
             f"no broker answers at {failure.addresses} ({reason_of(failure.cause)}): start one with `holdfast serve`, "
             "or say with --bootstrap where it is"

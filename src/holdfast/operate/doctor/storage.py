@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import statistics
+import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,13 @@ def data_directory(path: Path) -> DoctorFinding:
     if not os.access(there, os.W_OK | os.X_OK):
         todo = f"let this user write there (chown, chmod), or choose another one with --data; it is user {os.getuid()}"
         return missing("data directory", f"{there} cannot be written", todo)
+    try:  # Who is root may everything, but some file systems make nothing for anybody.
+        with tempfile.TemporaryDirectory(prefix=".holdfast-doctor-", dir=there):
+            pass
+    except OSError as failure:
+        return missing(
+            "data directory", f"nothing can be made in {there}: {failure.strerror}", "choose another one with --data"
+        )
     return ok("data directory", str(path) if there == path else f"{path} can be made")
 
 
