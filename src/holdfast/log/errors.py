@@ -154,7 +154,8 @@ class NewLog(Rejected):
         super().__init__(
             f"the write-ahead log is new, but the store {store} holds partitions of cluster {cluster}: what their "
             "broker acknowledged last is in its own log; stop it and start with its data directory, or restore a "
-            "backup; only if that log is lost for good, or its broker was stopped cleanly, start with --take-over"
+            "backup; if brokers of a cluster share it, start with --cluster; only if that log is lost for good, or its "
+            "broker was stopped cleanly, start with --take-over"
         )
         self.store = store
         self.cluster = cluster

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from holdfast.demo.events import TOPIC
 from holdfast.demo.outcome import DemoClaim, NotThere, Outcome
 from holdfast.demo.stage import Stage
 from holdfast.extras import how_to_get
+from holdfast.spark.session.small import SMALL_SIZE_MAX
 
 
 def archive(stage: Stage) -> Outcome:
     """`holdfast archive` to Parquet; then the files are read with Arrow, and every event is looked for."""
-    check_spark()
-    target = stage.folder / "archive"
     data = stage.broker().data
+    check_spark(data)
+    target = stage.folder / "archive"
     began = stage.clock.monotonic()
     said = run_command("archive", TOPIC, str(target), "--path", str(data))
     seconds = stage.clock.monotonic() - began
@@ -48,8 +50,8 @@ def _in_order(files: Any) -> list[Any]:
 
 def audit(stage: Stage) -> Outcome:
     """`holdfast audit --expect`: the list of acknowledged offsets against every byte that is stored."""
-    check_spark()
     broker = stage.broker()
+    check_spark(broker.data)
     acked = stage.folder / "acked.txt"
     stage.ledger.write(acked)
     began = stage.clock.monotonic()
@@ -70,8 +72,10 @@ def audit(stage: Stage) -> Outcome:
     return Outcome(claims, said["offsets"], seconds, {"segments": f"{said['segments']:,}"})
 
 
-def check_spark() -> None:
-    """Whether Spark can run here; otherwise what to do."""
+def check_spark(data: Path) -> None:
+    """Whether Spark can run here, if there is as much as that it is needed; otherwise what to do."""
+    if sum(each.stat().st_size for each in (data / "objects").rglob("*") if each.is_file()) <= SMALL_SIZE_MAX:
+        return
     if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
         raise NotThere("a JDK, on which Spark runs,", "install one, 17 or newer, and run the demo again")
     if importlib.util.find_spec("pyspark") is None:
