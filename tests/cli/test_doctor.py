@@ -62,6 +62,13 @@ def test_a_file_system_that_makes_nothing_is_a_finding() -> None:
     assert "a broker cannot run here: data directory" in done.stderr
 
 
+def test_a_directory_that_is_there_is_not_to_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert storage.data_directory(Path("data")).found == "data can be made"
+    (tmp_path / "data").mkdir()
+    assert storage.data_directory(Path("data")).found == "data"
+
+
 def test_nothing_that_is_said_is_cut(tmp_path: Path) -> None:
     """However long a store's own words are: which check it is, how it is, and what to do can be read."""
     found = DoctorFinding("store", FindingState.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")

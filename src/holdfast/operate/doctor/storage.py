@@ -47,7 +47,7 @@ def data_directory(path: Path) -> DoctorFinding:
         return missing(
             "data directory", f"nothing can be made in {there}: {failure.strerror}", "choose another one with --data"
         )
-    return ok("data directory", str(path) if there == path else f"{path} can be made")
+    return ok("data directory", str(path) if there == path.absolute() else f"{path} can be made")
 
 
 def is_served(path: Path) -> bool:
