@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale bench-sync demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
+.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale bench-sync bench-cluster demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -107,6 +107,13 @@ bench-sync: install
 	@.ci/install-java-clients
 	@benchmarks/sync/install-mirror-maker
 	@.ci/run-if-there benchmarks/sync/run.py --records $(RECORDS)
+	@$(BIN)/python docs/tools/bench_page.py
+
+# bench-cluster: several brokers on one S3 server at 0 to 40 ms: acks, takeovers, hand-overs, cost, workers; less with BENCH=quick
+bench-cluster: install
+	@.ci/install-versitygw
+	@.ci/install-java-clients
+	@.ci/run-if-there benchmarks/cluster/run.py $(if $(filter quick,$(BENCH)),--quick)
 	@$(BIN)/python docs/tools/bench_page.py
 
 # demo: kill a broker under a million events, and check every one of them; fewer with EVENTS=

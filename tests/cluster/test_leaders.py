@@ -99,6 +99,34 @@ async def test_a_series_is_forgotten_when_no_row_names_its_life() -> None:
     assert [each.id.life for each in every_series(world.objects) if each.is_forgotten] == [lost.life]
 
 
+async def takeover_requests(stored: int, rounds: int) -> int:
+    """How often the store is asked, from the end of a life to when another leads what it led."""
+    world, lost, heir = await two_lives()
+    for number in range(stored):
+        await fill(lost.open[HOME], 1, start=number)
+        await lost.open[HOME].flush()
+        lost.logs.purge()
+    for number in range(rounds):
+        await fill(lost.open[HOME], 1, start=stored + number)
+    lost.kill()
+    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[lost.broker]))
+    calls: list[Call] = []
+    world.faults = calls.append  # None: nothing goes wrong.
+    await heir.care()
+    await heir.follow()
+    count = len(calls)
+    assert await read_all(heir.open[HOME]) == numbered(0, stored + rounds)
+    return count
+
+
+@in_loop
+async def test_a_takeover_asks_for_rounds_and_not_for_what_is_stored() -> None:
+    """C6: ten times as many segments cost no request more, more rounds do. The test of C6."""
+    little, much = await takeover_requests(3, 4), await takeover_requests(30, 4)
+    assert little == much
+    assert await takeover_requests(3, 12) > little
+
+
 @in_loop
 async def test_a_handed_over_partition_is_whole_and_goes_on_elsewhere() -> None:
     """C5, in part: what was under way is acknowledged before, the rest is refused; it may come back."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from tests.broker.wire import Wire, fetch_fields, produce_fields
 from tests.cluster.test_pair import QUICK, Cluster, Writers, check_groups_go_on, status
 from tests.kill.numbers import (
@@ -100,7 +101,7 @@ def check_status(store: str) -> None:
 
 
 def test_others_lead_on_when_a_broker_is_killed(tmp_path: Path) -> None:
-    """C1, C2, C4, in part: all lead, and each tells so; kill -9 of one with its machine, then of all."""
+    """C1, C2, C4: all lead, and each tells so; kill -9 of one with its machine, then of all. The test of C1."""
     with many(tmp_path, *QUICK) as cluster:
         start(cluster, 1, 2, 3)
         cluster.make_topic()
@@ -134,7 +135,7 @@ def test_others_lead_on_when_a_broker_is_killed(tmp_path: Path) -> None:
 
 
 def test_groups_go_on_when_a_broker_is_killed(tmp_path: Path) -> None:
-    """C2, C7, in part: coordinators are where internal partitions are led; what was committed does not go back."""
+    """C2, C7: coordinators are where internal partitions are led; what was committed does not go back."""
     with many(tmp_path, *QUICK) as cluster:
         start(cluster, 1, 2, 3)
         cluster.make_topic()
@@ -171,7 +172,10 @@ def test_a_broker_that_was_stopped_leads_nothing_and_joins_again(tmp_path: Path)
 
 
 def test_brokers_come_and_go_under_load(tmp_path: Path) -> None:
-    """C5, C8, in part: a second one joins and gets its share, the first is drained; no error reaches a client."""
+    """C5, C8: a second one joins and gets its share, the first is drained; no error reaches a client.
+
+    The test of C5.
+    """
     with many(tmp_path, *PATIENT) as cluster:
         start(cluster, 1)
         cluster.make_topic()
@@ -195,6 +199,41 @@ def test_brokers_come_and_go_under_load(tmp_path: Path) -> None:
         assert TOPIC not in admin.list_topics(timeout=10).topics
 
 
+def config_of(cluster: Cluster, number: int, name: str) -> str:
+    """A setting of the topic, as one broker tells it."""
+    admin = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[number].address})
+    resource = ConfigResource(ConfigResource.Type.TOPIC, TOPIC)
+    return str(admin.describe_configs([resource])[resource].result()[name].value)
+
+
+def test_topics_are_made_changed_and_deleted_through_any_broker(tmp_path: Path) -> None:
+    """C8: what one was asked for is seen by all; one that was away when a topic went starts. The test of C8."""
+    with many(tmp_path, *PATIENT) as cluster:
+        start(cluster, 1, 2)
+        one, two = (AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[at].address}) for at in (1, 2))
+        one.create_topics([NewTopic(TOPIC, 4)])[TOPIC].result()
+        until_led_by(cluster, 2, {1, 2})
+        changed = ConfigResource(ConfigResource.Type.TOPIC, TOPIC)
+        changed.add_incremental_config(ConfigEntry("retention.ms", "7000", incremental_operation=AlterConfigOpType.SET))
+        two.incremental_alter_configs([changed])[changed].result()
+        wait_until(lambda: config_of(cluster, 1, "retention.ms") == "7000", "a change is not seen")
+        cluster.brokers[2].kill()
+        until_led_by(cluster, 1, {1})
+        one.delete_topics([TOPIC])[TOPIC].result()
+        one.create_topics([NewTopic(TOPIC, 2)])[TOPIC].result()
+        start(cluster, 2)
+        until_led_by(cluster, 2, {1, 2}, 60.0)
+        assert len(leaders(cluster, 2)) == 2
+        assert config_of(cluster, 2, "retention.ms") != "7000"
+
+
+def wait_until(is_so: Callable[[], bool], wrong: str, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, wrong
+        time.sleep(0.1)
+
+
 def check_hints(cluster: Cluster) -> None:
     """A broker that leads nothing says who does, and where, to producers and readers (KIP-951)."""
     second = cluster.brokers[2].port
@@ -213,7 +252,7 @@ def check_hints(cluster: Cluster) -> None:
 
 
 def test_a_broker_is_drained_and_stopped_and_nobody_waits(tmp_path: Path) -> None:
-    """C5, in part: by a command; it leads nothing until it is started anew, and the last one is not drained."""
+    """C5: by a command; it leads nothing until it is started anew, and the last one is not drained."""
     store = str(tmp_path / "store")
     with many(tmp_path, *PATIENT) as cluster:
         start(cluster, 1, 2)

@@ -107,7 +107,7 @@ class Impatient(Librdkafka):
 def test_transactions_are_whole_when_brokers_die_and_partitions_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C1, C2, C7, in part: partitions and coordinators move, one broker is killed and comes, one stopped."""
+    """C1, C2, C7: partitions and coordinators move, one broker is killed and comes, one stopped."""
     monkeypatch.setitem(CLIENTS, "impatient", Impatient)
     with many(tmp_path, *QUICK) as cluster:
         start(cluster, 1, 2, 3)

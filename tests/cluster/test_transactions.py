@@ -47,7 +47,10 @@ NEAR = TopicPartition(NAME, 1)
 @pytest.mark.parametrize("first", range(0, 18, SEEDS))
 @in_loop
 async def test_a_transaction_is_there_everywhere_or_nowhere(first: int) -> None:
-    """C7, in part: coordinators and partitions move, lives are ended and killed, requests get lost and come late."""
+    """C7: coordinators and partitions move, lives are ended and killed, requests get lost and come late.
+
+    The test of C7.
+    """
     for seed in range(first, first + SEEDS):
         await TransactionsWorld(seed).run(STEPS)
 

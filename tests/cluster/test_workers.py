@@ -66,7 +66,7 @@ def until_there(base: int, seconds: float = 90.0) -> None:
 
 
 def test_workers_are_one_cluster_and_come_back(workers: subprocess.Popen[bytes], base: int, tmp_path: Path) -> None:
-    """C9, in part: both lead; one that is killed is started again; a signal ends all of them, cleanly."""
+    """C9: both lead; one that is killed is started again; a signal ends all of them, cleanly. The test of C9."""
     until_there(base)
     admin = AdminClient({**QUIET, "bootstrap.servers": f"127.0.0.1:{base}"})
     admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result()
@@ -104,7 +104,7 @@ def processes_with(named: str) -> list[int]:
 
 
 def test_workers_have_numbers_ports_and_folders_in_a_row() -> None:
-    """C9, in part: and share the memory that one would have."""
+    """C9: and share the memory that one would have."""
     settings = config.load(None, {}, ["serve.data_path=/d", "serve.listen=127.0.0.1:9100", "node.id=3"])
     own = dict(each.split("=", 1) for each in worker_settings(settings, 1, 2))
     assert own["node.id"] == "4"

@@ -123,7 +123,6 @@ class Brokers:
                     self._history.info("broker", event="not started", expected=taken, said=list(failure.said[-5:]))
                     if time.monotonic() > deadline:
                         raise
-            self._heard[number] = 0
             self._history.info("broker", event="started", expected=True, number=number)
 
     def kill(self, number: int, *, with_disk: bool = False) -> None:

@@ -20,7 +20,6 @@ from tests.torture.clients.following import Follower
 from tests.torture.clients.grouping import Member
 from tests.torture.clients.looking import Looker
 from tests.torture.clients.sending import Sender
-from tests.torture.clients.sending_single import SingleSender
 from tests.torture.clients.transacting import Transactor
 from tests.torture.clients.transacting_async import AsyncTransactor
 from tests.torture.ending import end_threads, in_thread, read_everything, settle, wait_for_readers
@@ -41,7 +40,6 @@ def writers(administrator: Administrator) -> list[Client]:
         Sender("idem-a", ONE, once=True),
         Sender("idem-b", ONE, once=True),
         Sender("plain", ONE, once=False),
-        SingleSender("single", ONE),
         Sender("short", SHRINKING, once=True),
         Sender("cut", CUT, once=True),
         Sender("keyed", COMPACTED, once=True),

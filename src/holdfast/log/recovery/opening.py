@@ -83,8 +83,13 @@ class Openings:
         """
         if home not in self._under_way:
             self._under_way[home] = asyncio.ensure_future(self._open(home, settings, epoch))
-            self._under_way[home].add_done_callback(lambda _: self._under_way.pop(home, None))
+            self._under_way[home].add_done_callback(lambda task: self._opened(home, task))
         return await asyncio.shield(self._under_way[home])
+
+    def _opened(self, home: PartitionId, task: asyncio.Future[PartitionLog]) -> None:
+        self._under_way.pop(home, None)
+        if not task.cancelled():
+            task.exception()  # Whoever waited may have been stopped: then nobody is left to tell.
 
     async def _open(self, home: PartitionId, settings: PartitionSettings, epoch: int | None) -> PartitionLog:
         await self._mover.leave(home)
