@@ -180,4 +180,9 @@ BUGS = [
         (Edit("broker/api/fetch.py", "        if request.version < ENDPOINTS_FROM or", "        if request or"),),
         (f"{MANY}::test_a_broker_is_drained_and_stopped_and_nobody_waits",),
     ),
+    Bug(
+        "an opening that failed behind whoever waited for it is told as an error of the program",
+        (Edit(_OPENING, "            task.exception()", "            pass"),),
+        ("tests/rounds/test_store_log.py::test_an_opening_that_nobody_waits_for_any_more_ends_quietly",),
+    ),
 ]

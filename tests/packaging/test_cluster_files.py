@@ -5,7 +5,6 @@ Containers, Kubernetes and systemd itself are not run here: their commands are, 
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -27,7 +26,7 @@ from typer.main import get_command
 
 from holdfast import config
 from holdfast.cli.main import app
-from holdfast.testing import free_port
+from holdfast.testing import RunningBroker, free_port
 
 PACKAGING = Path(__file__).parents[2] / "packaging"
 COMPOSE = yaml.safe_load((PACKAGING / "compose-cluster.yaml").read_text())["services"]
@@ -108,28 +107,32 @@ def test_systemd_finds_nothing_wrong(unit: str, tmp_path: Path) -> None:
     assert not said, said
 
 
+def here(listeners: str, ports: Mapping[str, int]) -> str:
+    """The same listeners, on these ports of this machine."""
+    return ",".join(
+        f"{each.partition(':')[0]}://127.0.0.1:{ports[each.partition(':')[0]]}" for each in listeners.split(",")
+    )
+
+
 @contextmanager
 def composed(folder: Path, server: S3Server) -> Iterator[dict[str, str]]:
     """The brokers of the compose file as processes: other ports, one machine; their addresses."""
-    store = f"s3://{server.fresh_bucket()}/cluster"
+    places = {"s3://topics/cluster": f"s3://{server.fresh_bucket()}/cluster"}
     secret = {f"AWS_{name.upper()}": value for name, value in server.options.items()}
-    ports = {name: (free_port(), free_port()) for name in BROKERS}
     with ExitStack() as stack:
-        for name, (inside, outside) in ports.items():
-            places = {"/tmp/holdfast": str(folder / name), "s3://topics/cluster": store}
-            words = [str(COMMAND), *(places.get(word, word) for word in COMPOSE[name]["command"])]
+        addresses = {}
+        for name in BROKERS:
+            serve, data, _, *words = COMPOSE[name]["command"]
+            assert (serve, data) == ("serve", "--data")
             own = _own(COMPOSE[name]["environment"])
-            shown = own["HOLDFAST_ADVERTISED_LISTENERS"].rpartition(":")[2]
+            ports = {"INSIDE": free_port(), "OUTSIDE": free_port()}
             for variable in ("HOLDFAST_LISTENERS", "HOLDFAST_ADVERTISED_LISTENERS"):
-                given = own[variable].replace(f"{name}:", "127.0.0.1:").replace("0.0.0.0", "127.0.0.1")
-                own[variable] = given.replace(":19092", f":{inside}").replace(f":{shown}", f":{outside}")
-            running = subprocess.Popen(words, env={**os.environ, **secret, **own}, stderr=subprocess.PIPE, text=True)
-            stack.callback(running.wait)
-            stack.callback(running.kill)
-            assert running.stderr is not None
-            stack.callback(running.stderr.close)
-            assert any("Kafka clients at" in line for line in running.stderr), name
-        yield {name: f"127.0.0.1:{outside}" for name, (_, outside) in ports.items()}
+                own[variable] = here(own[variable], ports)
+            options = [places.get(word, word) for word in words]
+            given = {"environment": {**secret, **own}, "options": options, "sets_listeners": True}
+            stack.enter_context(RunningBroker(folder / name, port=ports["OUTSIDE"], **given))
+            addresses[name] = f"127.0.0.1:{ports['OUTSIDE']}"
+        yield addresses
 
 
 def until_led_by_all(admin: AdminClient) -> None:

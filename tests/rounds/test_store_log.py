@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -24,7 +25,7 @@ from holdfast.log.rounds.layout import entries_of, kept_of, lay_out
 from holdfast.log.rounds.log import RoundsLog
 from holdfast.log.rounds.series import GRACE_S, Series, SeriesId
 from holdfast.log.rounds.takeover import read_series
-from holdfast.log.settings import JournalSettings, LogSettings
+from holdfast.log.settings import JournalSettings, LogSettings, PartitionSettings
 from holdfast.wal import LogId, WalSettings
 
 STORE = JournalSettings(place="store")
@@ -365,3 +366,20 @@ def test_settings_that_do_not_fit_are_refused() -> None:
     for wrong in ({"place": "cloud"}, {"store": "s3://x"}, {"rounds_in_flight_max": 0}, {"interval_ms": -1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             JournalSettings(**wrong)  # type: ignore[arg-type]
+
+
+@in_loop
+async def test_an_opening_that_nobody_waits_for_any_more_ends_quietly() -> None:
+    """C3: a broker that is stopped while it opens partitions says nothing of those that it did not get to."""
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    logs = await a_world().open()
+    await logs.close()
+    opening = asyncio.ensure_future(logs._openings.open(HOME, PartitionSettings()))
+    await asyncio.sleep(0)  # It has begun, and no further.
+    opening.cancel()
+    await turns()
+    assert opening.cancelled()
+    assert not logs._openings.under_way(HOME.topic_id)
+    gc.collect()
+    assert told == []

@@ -25,7 +25,7 @@ from tests.torture.clients.transacting_async import AsyncTransactor
 from tests.torture.ending import end_threads, in_thread, read_everything, settle, wait_for_readers
 from tests.torture.ground import COMPACTED, COPIES, CUT, ONE, PHOENIX, SHRINKING, TXN, Ground
 from tests.torture.history import History
-from tests.torture.sampling import sample
+from tests.torture.sampling import sample, sockets
 from tests.torture.schedule import Planned
 
 TOPICS = (ONE, TXN, COPIES, SHRINKING, CUT, COMPACTED, PHOENIX)
@@ -102,10 +102,10 @@ class BrokersRun:
             for number in self.brokers.numbers:
                 try:
                     process = self.brokers.pid(number)
-                    rss, handles = sample(process)
+                    (rss, handles), connections = sample(process), sockets(process)
                 except OSError:
                     continue  # It has just ended.
-                self.history.info("sample", process=process, rss=rss, handles=handles, connections=0)
+                self.history.info("sample", process=process, rss=rss, handles=handles, connections=connections)
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+"""What an operator is told when something is wrong with a cluster: one sentence, which the guide has, too."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cluster.test_many import many, start
+from tests.cluster.test_pair import QUICK
+from tests.support.broker_process import COMMAND, BrokerProcess
+
+from holdfast.io.envelope import seal
+from holdfast.testing import free_port
+from holdfast.testing.process import BrokerDidNotStart
+
+ROOT = Path(__file__).parents[2]
+LATER = 99
+
+
+def rewritten(path: Path) -> bytes:
+    """An object of the metadata as a later release would seal it."""
+    found = re.match(rb'\{"holdfast":"([a-z]+)"', path.read_bytes())
+    assert found is not None
+    return seal(found[1].decode(), LATER, {})
+
+
+def test_a_cluster_of_a_newer_release_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    """C11: a broker does not start, and says what to do; so does `cluster status`."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1)
+        assert cluster.brokers[1].stop() == 0
+        versions = [each for each in sorted((tmp_path / "store" / "meta").glob("*.json")) if each.stem.isdigit()]
+        versions[-1].write_bytes(rewritten(versions[-1]))
+        said = rf"has format version {LATER}; this release knows up to \d+: use a newer one"
+        with pytest.raises(BrokerDidNotStart, match=said):
+            cluster.made(1).start()
+        told = subprocess.run([COMMAND, "cluster", "status", tmp_path / "store"], capture_output=True, text=True)
+        assert told.returncode == 1
+        assert re.search(said, told.stderr)
+        assert "Traceback" not in told.stderr
+
+
+def test_whoever_does_not_belong_to_a_cluster_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    """C1, C12: a number that is used twice, and a broker that would be alone on the store."""
+    with many(tmp_path, *QUICK) as cluster:
+        start(cluster, 1)
+        with pytest.raises(BrokerDidNotStart, match=r"broker 1 is in the cluster already, .*: give this one another"):
+            cluster.made(1, name="elsewhere", port=free_port()).start()
+        alone = BrokerProcess(
+            tmp_path / "alone", settings=(f"serve.store={tmp_path / 'store'}", "subscribe.listen=none")
+        )
+        with pytest.raises(BrokerDidNotStart, match="is shared by brokers of a cluster"):
+            alone.start()
+
+
+def test_the_guide_has_the_words_that_are_said() -> None:
+    """C12: whoever looks for a sentence finds it there."""
+    guide = (ROOT / "docs" / "guides" / "running.md").read_text()
+    section = guide.partition("### When it goes wrong")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+    source = "\n".join(each.read_text() for each in sorted((ROOT / "src" / "holdfast").rglob("*.py")))
+    assert len(rows) > 5
+    for sentence in rows:
+        parts = [part.strip() for part in re.split(r"\d+|…", sentence)]
+        assert all(part in source for part in parts), f"nobody says: {sentence}"
