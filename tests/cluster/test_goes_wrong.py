@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cluster.test_many import many, start
-from tests.cluster.test_pair import QUICK
+from tests.cluster.test_many import PATIENT, many, start
 from tests.support.broker_process import COMMAND, BrokerProcess
 
 from holdfast.io.envelope import seal
@@ -28,7 +27,7 @@ def rewritten(path: Path) -> bytes:
 
 def test_a_cluster_of_a_newer_release_is_refused_in_one_sentence(tmp_path: Path) -> None:
     """C11: a broker does not start, and says what to do; so does `cluster status`."""
-    with many(tmp_path, *QUICK) as cluster:
+    with many(tmp_path, *PATIENT) as cluster:
         start(cluster, 1)
         assert cluster.brokers[1].stop() == 0
         versions = [each for each in sorted((tmp_path / "store" / "meta").glob("*.json")) if each.stem.isdigit()]
@@ -44,7 +43,7 @@ def test_a_cluster_of_a_newer_release_is_refused_in_one_sentence(tmp_path: Path)
 
 def test_whoever_does_not_belong_to_a_cluster_is_refused_in_one_sentence(tmp_path: Path) -> None:
     """C1, C12: a number that is used twice, and a broker that would be alone on the store."""
-    with many(tmp_path, *QUICK) as cluster:
+    with many(tmp_path, *PATIENT) as cluster:
         start(cluster, 1)
         with pytest.raises(BrokerDidNotStart, match=r"broker 1 is in the cluster already, .*: give this one another"):
             cluster.made(1, name="elsewhere", port=free_port()).start()

@@ -208,7 +208,7 @@ def config_of(cluster: Cluster, number: int, name: str) -> str:
 
 def test_topics_are_made_changed_and_deleted_through_any_broker(tmp_path: Path) -> None:
     """C8: what one was asked for is seen by all; one that was away when a topic went starts. The test of C8."""
-    with many(tmp_path, *PATIENT) as cluster:
+    with many(tmp_path, *QUICK, "cluster.lease_ms=4000", "cluster.takeover_ms=6000") as cluster:
         start(cluster, 1, 2)
         one, two = (AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[at].address}) for at in (1, 2))
         one.create_topics([NewTopic(TOPIC, 4)])[TOPIC].result()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -59,7 +60,7 @@ SETTINGS = (
 )
 _NEVER = ("Traceback", "never retrieved", "was never awaited", "Exception in callback")  # Lines that tell of a bug.
 _NUMBER_TAKEN = "is in the cluster already"  # Its disk is lost, and others have not yet missed it.
-_LIFE_OVER = "was ended by others"
+_LIFE_OVER = re.compile("was ended by others|another process has taken over")
 _COMMAND_S = 60.0
 _STOP_S = 90.0
 
@@ -147,7 +148,9 @@ class Brokers:
             code = broker.stop(timeout=_STOP_S)
             self.listen(number)
             if code:
-                over = any(_LIFE_OVER in each for each in broker.said[-3:])  # It was told to stop after it had been.
+                over = any(
+                    _LIFE_OVER.search(each) for each in broker.said[-3:]
+                )  # It was told to stop after it had been.
                 self._history.info("broker", event="ended", expected=over, code=code, said=broker.said[-5:])
 
     def freeze(self, number: int) -> int:
