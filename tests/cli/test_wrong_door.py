@@ -34,7 +34,7 @@ def address(broker: RunningBroker, kind: str) -> str:
 
 def told(*arguments: str) -> str:
     """The last line of a command that fails in time."""
-    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=90)
     assert done.returncode == 1, done.stdout
     line = done.stderr.splitlines()[-1]
     assert line.isprintable()
