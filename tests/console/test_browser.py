@@ -290,8 +290,10 @@ def _finds_a_record(page: Any, conf: dict[str, Any]) -> None:
     page.get_by_label("From").fill("start")
     page.get_by_label("Key").fill("key-7")
     page.get_by_role("button", name="Search").click()
-    page.wait_for_function("document.querySelectorAll('tr[data-at]').length === 1")
+    page.wait_for_url("**key=key-7**")
+    page.locator("tr[data-at]").nth(1).wait_for(state="detached")
     page.wait_for_selector("tr[data-at='0@8']")
+    assert page.locator("tr[data-at]").count() == 1
 
 
 def _sees_a_lag_fall(page: Any, conf: dict[str, Any]) -> None:
@@ -337,8 +339,11 @@ def test_what_is_typed_stays_when_the_page_is_drawn_again(tab: Watched) -> None:
     assert key.input_value() == "typed"
     page.get_by_role("button", name="Search").click()
     page.wait_for_url("**key=typed**")
+    page.wait_for_selector("[data-found]")
     page.go_back()
-    page.wait_for_function("document.querySelector('input[name=key]').value === 'asked'")
+    page.wait_for_url("**key=asked**")
+    page.wait_for_selector("[data-found]")
+    assert key.input_value() == "asked"
 
 
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:

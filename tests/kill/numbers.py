@@ -125,7 +125,7 @@ def read_all(address: str) -> list[list[str]]:
     consumer = Consumer({**QUIET, "bootstrap.servers": address, "group.id": "auditor"})
     found: list[list[str]] = []
     for partition in range(PARTITIONS):
-        start, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=20)
+        start, end = _ends(consumer, TopicPartition(TOPIC, partition))
         records: list[str] = []
         consumer.assign([TopicPartition(TOPIC, partition, start)])
         deadline = time.monotonic() + 60
@@ -138,6 +138,18 @@ def read_all(address: str) -> list[list[str]]:
         found.append(records)
     consumer.close()
     return found
+
+
+def _ends(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
+    """Where a partition begins and ends. A client asks whoever led it once, and does not ask again where it moved."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return consumer.get_watermark_offsets(partition, timeout=20)
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def wait_for_groups(history: History, total: int, seconds_max: float = 60) -> None:

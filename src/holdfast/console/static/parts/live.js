@@ -6,9 +6,9 @@ const AGAIN_MS = 5000;
 
 export async function ask(url, init) {
   const answer = await fetch(url, { headers: { Accept: "application/json" }, ...init });
+  if (answer.ok) return answer.json(); // Who has left meanwhile is told so, and gets no answer without a body.
   const said = await answer.json().catch(() => ({ error: `${answer.status} ${answer.statusText}` }));
-  if (!answer.ok) throw Object.assign(new Error(said.error || answer.status), { status: answer.status });
-  return said;
+  throw Object.assign(new Error(said.error || answer.status), { status: answer.status });
 }
 
 export function send(url, body) {
