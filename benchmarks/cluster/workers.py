@@ -80,7 +80,7 @@ def requests(kind: str, what: str, folder: Path, seconds: float) -> Figures:
         raise RuntimeError(tool)
     size, count, connections, under_way = REQUESTS[what]
     with broker(kind, folder) as found:
-        topics = _led(found)
+        topics = _led(found, folder / "objects" if len(found) > 1 else None)
         with ThreadPoolExecutor(len(found)) as together:
             asked = [
                 together.submit(
@@ -92,12 +92,15 @@ def requests(kind: str, what: str, folder: Path, seconds: float) -> Figures:
     return {"requests_per_s": rate, "mb_per_s": rate * size * count / 1e6}
 
 
-def _led(found: list[Running]) -> list[str]:
-    """A topic for each, of which it leads the one partition."""
+def _led(found: list[Running], store: Path | None) -> list[str]:
+    """A topic for each, of which it leads the one partition; in a store of several one is moved to each."""
     admin = AdminClient({"bootstrap.servers": found[0].address, "log_level": 0})
     names = [f"w{at}" for at in range(_TOPICS)]
     for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
         made.result(30)
+    for at in range(len(found) if store else 0):
+        move = [str(COMMAND), "cluster", "move", str(store), f"{names[at]}:0", str(at)]
+        subprocess.run(move, check=True, capture_output=True, timeout=60)
     by_port: dict[int, str] = {}
 
     def look() -> bool:
