@@ -21,6 +21,11 @@ BUGS = [
         (f"{PAIR}::test_clients_hear_of_all_brokers_from_each_of_them",),
     ),
     Bug(
+        "a leader that has not heard of a new topic is believed that there is none",
+        (Edit("client/producing.py", "soon(each.error_code) if is_new else each.error_code", "each.error_code"),),
+        ("tests/cluster/test_workers.py::test_our_own_client_writes_to_a_topic_that_it_has_just_made",),
+    ),
+    Bug(
         "a command follows the addresses that a broker tells to others",
         (Edit("cli/terminal/broker.py", "follow_leaders=False, patience_s=0)", "patience_s=0)"),),
         ("tests/cli/test_consume.py::test_a_broker_behind_a_tunnel_is_read",),

@@ -20,7 +20,11 @@ from tests.support.broker_process import COMMAND
 
 from holdfast import config
 from holdfast.cli.serve.workers import check_workers, worker_settings
+from holdfast.client import Client
+from holdfast.client.errors import TopicNotFound
 from holdfast.errors import Rejected
+from holdfast.record.build import build
+from holdfast.record.records import Record
 from holdfast.testing import free_port
 
 
@@ -91,6 +95,19 @@ def test_workers_are_one_cluster_and_come_back(workers: subprocess.Popen[bytes],
     workers.send_signal(signal.SIGTERM)
     assert workers.wait(90) == 0
     assert (tmp_path / "data" / "worker-1").is_dir()
+
+
+def test_our_own_client_writes_to_a_topic_that_it_has_just_made(workers: subprocess.Popen[bytes], base: int) -> None:
+    """C8, C9, in part: also where the leader has not heard of it yet: it is asked again; nothing is there twice."""
+    until_there(base)
+    with Client(f"127.0.0.1:{base}", patience_s=30) as client:
+        for number in range(12):
+            name = f"new-{number}"
+            topic = client.topic(name, create=True)
+            wanted = {(name, each): build([Record(None, b"v", 0)]) for each in topic.numbers}
+            assert client.produce(wanted) == dict.fromkeys(wanted, 0)
+        with pytest.raises(TopicNotFound):
+            client.produce({("absent", 0): build([Record(None, b"v", 0)])})
 
 
 def processes_with(named: str) -> list[int]:

@@ -58,6 +58,11 @@ def failure_of(what: str, code: int, message: str | None = None) -> HoldfastErro
     return kind(what, code, message or name_of(code))
 
 
+def soon(code: int) -> int:
+    """Whoever leads a partition that was just made may not know it yet; one that is gone has no leader when asked."""
+    return Code.LEADER_NOT_AVAILABLE if code == Code.UNKNOWN_TOPIC_OR_PARTITION else code
+
+
 def name_of(code: int) -> str:
     """A code in words."""
     try:

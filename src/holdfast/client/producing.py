@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias, TypeGuard
 from uuid import UUID
 
-from holdfast.client.codes import failure_of
+from holdfast.client.codes import failure_of, soon
 from holdfast.client.connection import Connection
 from holdfast.client.errors import BrokerLost, NotKafka, NotNow, Refused
 from holdfast.client.nodes import Nodes
@@ -68,7 +68,7 @@ def produce(nodes: Nodes, batches: Mapping[Pair, Batches], done: dict[TopicParti
     for connection, pairs in nodes.by_leader(waiting).items():
         mine = {TopicPartition(*pair): waiting[TopicPartition(*pair)] for pair in pairs}
         try:
-            refused = _produce_to(connection, mine, done, form)
+            refused = _produce_to(connection, mine, done, form, are_several=nodes.are_several)
         except BrokerLost as lost:
             refused = lost
         if _may_be_written(refused) and not all(map(_is_idempotent, mine.values())):
@@ -88,6 +88,8 @@ def _produce_to(
     batches: Mapping[TopicPartition, Sequence[Buffer]],
     done: dict[TopicPartition, int],
     form: ProduceForm,
+    *,
+    are_several: bool,
 ) -> HoldfastError | None:
     """One request. What was written goes into `done`; of what was not, one failure is returned."""
     acks, transactional_id, ids, _ = form
@@ -114,7 +116,9 @@ def _produce_to(
             name = names[(topic.topic_id or _NO_ID).bytes] if version >= TOPIC_IDS_FROM else topic.name
             pair = TopicPartition(name, each.index)
             if each.error_code:
-                error = failure_of(f"produce to {pair}", each.error_code, each.error_message)
+                is_new = are_several and form.refused is None
+                code = soon(each.error_code) if is_new else each.error_code
+                error = failure_of(f"produce to {pair}", code, each.error_message)
                 if form.refused is not None and isinstance(error, Refused):
                     form.refused[pair] = error
                     continue

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from holdfast.client.admin.group_offsets import topics_of
-from holdfast.client.codes import check
+from holdfast.client.codes import check, soon
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
-from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest
 from holdfast.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from holdfast.protocol.generated.describe_producers import DescribeProducersRequest, TopicRequest
@@ -126,12 +125,7 @@ def write_markers(nodes: Nodes, producer: ProducerIdentity, pairs: Iterable[Pair
             for each in answered.topics:
                 for part in each.partitions:
                     pair = TopicPartition(each.name, part.partition_index)
-                    check(f"a marker in {pair}", _soon(part.error_code))
-
-
-def _soon(code: int) -> int:
-    """Whoever leads a partition that was just made may not know it yet; one that is gone has no leader when asked."""
-    return Code.LEADER_NOT_AVAILABLE if code == Code.UNKNOWN_TOPIC_OR_PARTITION else code
+                    check(f"a marker in {pair}", soon(part.error_code))
 
 
 def producers(nodes: Nodes, pairs: Iterable[Pair]) -> dict[TopicPartition, dict[int, int]]:
