@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.client.admin.topics import ClusterInfo, read_metadata
 from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Connection, Connector
-from holdfast.client.errors import BrokerUnreachable, NodeUnreachable, TopicNotFound
+from holdfast.client.errors import BrokerLost, BrokerUnreachable, NodeUnreachable, TopicNotFound
 from holdfast.client.partition import Pair, by_topic
+from holdfast.errors import Rejected
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -17,9 +18,12 @@ from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordi
 from holdfast.protocol.message import RequestMessage
 from holdfast.types import TopicPartition
 
+T = TypeVar("T")
+
 GROUP = 0  # Kinds of coordinator.
 TRANSACTION = 1
 
+_NOBODY = -1  # Who leads.
 _FIND_MANY_FROM = 4  # FindCoordinator: from this version on by a list of keys.
 
 
@@ -32,6 +36,11 @@ class Nodes:
         self._brokers: dict[int, Address] = {}
         self._leaders: dict[Pair, int] = {}
         self._coordinators: dict[tuple[int, str], Address] = {}
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there are several brokers, of which one may know less than another."""
+        return len(self._brokers) > 1
 
     def any(self) -> Connection:
         """A connection to whichever broker answers first: those known, then those given."""
@@ -100,10 +109,38 @@ class Nodes:
         """A connection to the broker that changes topics, and gives ids to producers where others do not."""
         return self._node(self.metadata([]).controller)
 
-    def all(self) -> Iterator[Connection]:
-        """Connections to all brokers, one after the other."""
+    def each(self, ask: Callable[[Connection], list[T]], topic: str) -> list[T]:
+        """What all brokers answer together. One that is gone is left out when it leads nothing of this internal topic:
+        what it had to tell is with others then, who are asked again."""
+        gone: set[int] = set()
+        while True:
+            try:
+                return self._each_but(gone, ask, topic)
+            except _Gone as one:
+                gone.add(one.number)
+
+    def _each_but(self, gone: set[int], ask: Callable[[Connection], list[T]], topic: str) -> list[T]:
+        found: list[T] = []
         for number in self.metadata([]).brokers:
-            yield self._node(number)
+            if number in gone:
+                continue
+            try:
+                found += ask(self._node(number))
+            except (BrokerUnreachable, BrokerLost):
+                if self._may_lead(number, topic):
+                    raise
+                raise _Gone(number) from None
+        return found
+
+    def _may_lead(self, number: int, topic: str) -> bool:
+        """Whether a broker leads a part of a topic, or nobody does: then it may be its turn."""
+        try:
+            parts = self.metadata([topic]).topics[topic].partitions
+        except TopicNotFound:
+            return False
+        except Rejected:  # We may not know.
+            return True
+        return any(each.leader in (number, _NOBODY) for each in parts)
 
     def _node(self, number: int) -> Connection:
         address = self._brokers.get(number)
@@ -153,6 +190,13 @@ class Nodes:
         self._open.clear()
 
 
+class _Gone(Exception):
+    """A broker does not answer, and need not."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 class NamedBroker(Nodes):
     """Asks the broker that was named, whatever it is about; what it advertises to other clients is not looked at.
 
@@ -180,9 +224,9 @@ class NamedBroker(Nodes):
     def controller(self) -> Connection:
         return self._the_one() or super().controller()
 
-    def all(self) -> Iterator[Connection]:
+    def each(self, ask: Callable[[Connection], list[T]], topic: str) -> list[T]:
         named = self._the_one()
-        yield from (super().all() if named is None else [named])
+        return super().each(ask, topic) if named is None else ask(named)
 
     def coordinator(self, kind: int, key: str) -> Connection:
         return self._the_one() or super().coordinator(kind, key)

@@ -23,6 +23,7 @@ from holdfast.protocol.generated.list_groups import ListGroupsRequest
 
 _DEAD = "Dead"  # How older versions describe a group that is not there.
 _CONSUMER = "consumer"
+_OFFSETS_TOPIC = "__consumer_offsets"
 _COUNT = struct.Struct(">i")
 _SIZE = struct.Struct(">h")
 
@@ -57,7 +58,7 @@ class GroupInfo(NamedTuple):
 
 def list_groups(nodes: Nodes) -> list[ListedGroup]:
     """The groups of all brokers."""
-    return [each for connection in nodes.all() for each in groups_of(connection)]
+    return nodes.each(groups_of, _OFFSETS_TOPIC)
 
 
 def groups_of(connection: Connection) -> list[ListedGroup]:
