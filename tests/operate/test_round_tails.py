@@ -7,9 +7,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.cluster.leaders_world import TOPIC as LED
+from tests.cluster.leaders_world import LeadersWorld
+from tests.cluster.test_leaders import two_lives
+from tests.cluster.test_many import leaders, many, start, until_leads
+from tests.cluster.test_pair import QUICK
+from tests.kill.numbers import TOPIC
 from tests.log.log_world import HOME, fill, in_loop
 from tests.rounds.test_store_log import a_world
 from tests.support.broker_process import COMMAND, BrokerProcess
+from tests.support.s3_server import S3Server, missing
 
 from holdfast.client import Client
 from holdfast.io.objects import Objects
@@ -18,6 +25,7 @@ from holdfast.log.rounds.format import decode_round, encode_round
 from holdfast.operate.wal_tails import read_round_tails
 from holdfast.record.build import Record, build
 from holdfast.segment.manifest.load import load_manifest
+from holdfast.types import PartitionId
 
 
 def ends(objects: Objects) -> list[int]:
@@ -96,6 +104,83 @@ def test_tools_count_what_a_killed_broker_left_in_rounds(tmp_path: Path) -> None
     archive = [COMMAND, "archive", "t", str(tmp_path / "lake"), "--path", str(store)]
     done = subprocess.run(archive, capture_output=True, check=True, text=True)
     assert "7 acknowledged records of t are in no segment yet" in done.stderr
+
+
+@in_loop
+async def test_a_partition_that_has_moved_and_come_back_is_seen_once() -> None:
+    """C4, C12: what an earlier stay has left is flushed, there and elsewhere; the tail is with who leads it now."""
+    world, first, second = await two_lives()
+    home, made = PartitionId(LED, 0), 0
+    for leader, other in ((first, second), (second, first), (first, second)):
+        await leader.follow()
+        await fill(leader.open[home], 3, start=made)
+        made += 3
+        if made < 9:
+            await leader.topics.hand_over(home, other.life)
+    tails = read_round_tails(world.objects)
+    assert tails is not None
+    assert [each.header.end_offset for each in tails.of(home).above(0)] == [7, 8, 9]
+    assert load_manifest(world.objects, home).flushed == 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+@in_loop
+async def test_all_that_is_acknowledged_is_seen_without_any_of_them(seed: int) -> None:
+    """C4: lives come, hand over, are ended and killed; whoever looks at the store in between finds all of it."""
+    world = LeadersWorld(seed)
+    await world.begin(faults=True)
+    seen = 0
+    for step in range(300):
+        await world.happen()
+        if step % 25 == 24:
+            seen += check_seen(world)
+    assert seen > 0
+    world.fault_share = 0.0
+    await world.check()
+
+
+def check_seen(world: LeadersWorld) -> int:
+    acked = set(world.acked)
+    tails = read_round_tails(world.objects)
+    assert tails is None or not tails.problems
+    for home in {home for home, _ in acked}:
+        at = flushed = load_manifest(world.objects, home).flushed
+        for each in tails.of(home).above(flushed) if tails else ():
+            assert each.header.base_offset <= at, "there is a gap in the tail"
+            at = max(at, each.header.end_offset)
+        assert max(offset for where, offset in acked if where == home) < at, "an acknowledged record is not seen"
+    return len(acked)
+
+
+@pytest.mark.s3
+def test_tools_see_what_brokers_left_that_gave_it_to_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C4, C12: a partition has moved there and back, with records behind each move; then all brokers are killed."""
+    if reason := missing():
+        pytest.skip(reason)
+    with S3Server() as server:
+        for name, value in server.options.items():
+            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        store = f"s3://{server.fresh_bucket()}"
+        with many(tmp_path, *QUICK, store=store) as cluster:
+            start(cluster, 1, 2)
+            with Client(cluster.bootstrap, patience_s=60) as client:
+                client.create_topics({TOPIC: 1})
+                order = [1, 2] if leaders(cluster, 1) == [1] else [2, 1]
+                for number in (order[0], order[1], order[0]):
+                    subprocess.run([COMMAND, "cluster", "move", store, f"{TOPIC}:0", str(number)], check=True)
+                    until_leads(cluster, number)
+                    producer = client.init_producer_id()
+                    numbers = {"producer_id": producer.id, "producer_epoch": producer.epoch, "base_sequence": 0}
+                    client.produce({(TOPIC, 0): build([Record(value=b"x")] * 4, **numbers)})
+            for each in cluster.brokers.values():
+                each.kill()
+        [line] = said("log", "stat", store, "--topic", TOPIC, "--json")
+        assert (line["tail_records"], line["log_end"]) == (4, 12)
+        assert said("log", "verify", store, "--json")[0]["sound"]
+        [line] = said("audit", "--path", store, TOPIC, "--json")
+        assert (line["offsets"], line["missing"], line["sound"]) == (12, 0, True)
 
 
 def said(*words: str) -> list[dict[str, object]]:

@@ -15,19 +15,22 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
+from holdfast.cluster.identity import read_cluster
+from holdfast.cluster.leads import Leads
+from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.disk import Directory
-from holdfast.io.objects import Objects
+from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import VersionRetries
 from holdfast.log import entry
 from holdfast.log.metadata import LogMetadata, decode
-from holdfast.log.rounds.layout import entries_of, kept_of
+from holdfast.log.rounds.layout import RoundEntry, entries_of, kept_of
 from holdfast.log.rounds.series import all_series
 from holdfast.log.rounds.takeover import look_at_series
 from holdfast.operate.findings import WAL
-from holdfast.record.batch import BatchHeader, is_crc_right, split
+from holdfast.record.batch import BatchHeader, is_crc_right, read_header, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.verify import Finding
 from holdfast.types import Buffer, PartitionId
@@ -39,6 +42,7 @@ from holdfast.wal.read import EntryReader, Stored
 from holdfast.wal.recovery.replay import Recovered, recover
 from holdfast.wal.state import LogId
 
+_NO_WRITER = VersionRetries(SystemClock(), SystemChance(), lambda _: None)
 _LOOKS = 5
 _READS_AT_A_TIME = 16  # Of rounds.
 _SIZE_PER_READ = 1 << 20
@@ -97,11 +101,10 @@ def read_tails(directory: Directory) -> WalTails:
 
 def read_round_tails(objects: Objects) -> WalTails | None:
     """All tails of a write-ahead log that is in the store; None if there is none."""
-    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
-    series = all_series(objects, patience)
+    series = all_series(objects, _NO_WRITER)
     if not series:
         return None
-    tails, index = WalTails(), 0
+    tails, index, leads = WalTails(), 0, _leads(objects)
     with ThreadPoolExecutor(_READS_AT_A_TIME, thread_name_prefix="holdfast-rounds") as pool:
         for each in series:
             for found in look_at_series(each, pool):
@@ -109,10 +112,30 @@ def read_round_tails(objects: Objects) -> WalTails | None:
                 if kept is not None:
                     tails.cluster, tails.deleted = kept.identity.cluster, tails.deleted | set(kept.deleted)
                 for content in entries_of(found):
+                    if not _is_needed(leads, each.id.life, content):
+                        continue
                     name = each.name(found.header.number)
                     _add_one(tails, index, content.kind, content.home, content.content, name)
                     index += 1
     return tails
+
+
+def _leads(objects: Objects) -> Leads:
+    """Who leads which partition, where each has a leader of its own. Read before the rounds: a partition that moves
+    meanwhile was flushed before, and manifests are read behind."""
+    try:
+        return MetadataLog(objects, read_cluster(objects), "", _NO_WRITER).metadata.leads
+    except NotFound:  # No broker has ever finished its start there.
+        return Leads()
+
+
+def _is_needed(leads: Leads, life: int, found: RoundEntry) -> bool:
+    """Whether an entry may be in no segment: where many lead, what is not flushed is with the life that the row names,
+    in the epoch of the row, and nowhere else. What an earlier stay has left, there or elsewhere, is flushed."""
+    if not leads.is_spread or found.kind != entry.BATCHES:
+        return True
+    lead = leads.of(found.home)
+    return lead.life == life and read_header(found.content).leader_epoch >= lead.epoch
 
 
 def _add_one(tails: WalTails, index: int, kind: int, home: PartitionId, content: Buffer, name: str) -> None:
