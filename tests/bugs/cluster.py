@@ -13,11 +13,38 @@ _LIVES = "cluster/lives.py"
 _LEASE = "cluster/lease.py"
 _MEMBER = "cluster/member.py"
 
+MANY = "tests/cluster/test_many.py"
+
 BUGS = [
     Bug(
         "a broker that is alone claims a cluster's store before it looks who is there",
         (Edit("broker/running.py", "if settings.check_store and not settings.is_member:", "if False:"),),
         (f"{PAIR}::test_a_broker_that_is_alone_is_refused_on_a_store_that_others_share",),
+    ),
+    Bug(
+        "tools take what was flushed in an earlier epoch for the tail",
+        (
+            Edit(
+                "operate/wal_tails.py",
+                "lead.life == life and read_header(found.content).leader_epoch >= lead.epoch",
+                "lead.life == life",
+            ),
+        ),
+        ("tests/operate/test_round_tails.py::test_a_partition_that_has_moved_and_come_back_is_seen_once",),
+    ),
+    Bug(
+        "groups of a broker that is gone are left out before others have them",
+        (
+            Edit(
+                "client/nodes.py", "                if self._may_lead(number, topic):\n                    raise\n", ""
+            ),
+        ),
+        (f"{MANY}::test_groups_are_listed_though_a_broker_is_gone_that_clients_are_still_told_of",),
+    ),
+    Bug(
+        "nobody is told of a broker that others cannot reach",
+        (Edit("broker/peers/reach.py", "            return failure\n", "            return None\n"),),
+        (f"{MANY}::test_a_broker_that_others_cannot_reach_is_told",),
     ),
     Bug(
         "a life that others have ended still counts as the leader",

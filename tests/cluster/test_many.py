@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,10 +21,13 @@ from tests.support.broker_process import COMMAND, BrokerProcess
 from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
 
+from holdfast.client import Client
+from holdfast.errors import Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.record.build import build
 from holdfast.record.records import Record
+from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
 
 MANY = ("cluster.leaders=many",)
@@ -283,6 +287,61 @@ def test_a_broker_is_drained_and_stopped_and_nobody_waits(tmp_path: Path) -> Non
             writers.end()
         print(f"stopped behind a drain: without an ack for {gap:.1f} s")
         writers.check(cluster.brokers[2].address)
+
+
+def test_groups_are_listed_though_a_broker_is_gone_that_clients_are_still_told_of(tmp_path: Path) -> None:
+    """C7, in part: as soon as others have what it led; and not without its groups, while nobody has them."""
+    with many(tmp_path, *QUICK, "offsets.topic.num.partitions=8") as cluster:
+        start(cluster, 1, 2)
+        cluster.make_topic()
+        until_led_by(cluster, 1, {1, 2}, topic="__consumer_offsets")
+        names = {f"group-{number}" for number in range(12)}
+        with Client(cluster.bootstrap, patience_s=60) as client:
+            for name in names:
+                client.commit_offsets(name, {(TOPIC, 0): (1, "")})
+            assert {each.name for each in client.list_groups()} == names
+        cluster.brokers[2].kill()
+        with Client(cluster.brokers[1].address, patience_s=0) as client:
+            assert listed_when_it_can_be(client) == names
+            until_told_of(client, {1, 2})
+            assert {each.name for each in client.list_groups()} == names
+
+
+def listed_when_it_can_be(client: Client, seconds: float = 60.0) -> set[str]:
+    """The first list that is no failure."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return {each.name for each in client.list_groups()}
+        except Unavailable:
+            assert time.monotonic() < deadline, "groups are not listed"
+            time.sleep(0.05)
+
+
+def until_told_of(client: Client, wanted: set[int]) -> None:
+    """A broker that was just ended is told of for half a minute, from the next look on."""
+    deadline = time.monotonic() + 25
+    while set(client.metadata([]).brokers) != wanted:
+        assert time.monotonic() < deadline, "clients are not told of a broker that is just gone"
+        time.sleep(0.05)
+
+
+def test_a_broker_that_others_cannot_reach_is_told(tmp_path: Path) -> None:
+    """C12: it lives, by the store, and nobody answers where it says it is: in `cluster status`, and in a metric."""
+    port = free_port()
+    with many(tmp_path, *QUICK) as cluster:
+        for number, own in (1, f"metrics_listen=127.0.0.1:{port}"), (2, f"advertise=127.0.0.1:{free_port()}"):
+            cluster.brokers[number] = cluster.made(number, more=(f"serve.{own}",))
+            cluster.brokers[number].start()
+        cluster.until(1, "broker 2 cannot be reached from here", 60.0)
+        deadline = time.monotonic() + 60
+        told: dict[int, list[int]] = {}
+        while told != {1: [2], 2: []}:
+            assert time.monotonic() < deadline, f"it is not told: {told}"
+            found = status(str(tmp_path / "store"))[1]["brokers"]
+            told = {each["broker"]: each["unreachable"] for each in found}
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+            assert "holdfast_peer_unreachable 1.0" in answer.read().decode()
 
 
 def test_what_many_leaders_cannot_do_yet_is_refused(tmp_path: Path) -> None:

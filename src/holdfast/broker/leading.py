@@ -21,6 +21,7 @@ from holdfast.broker.guard.users import Users
 from holdfast.broker.peers.door import PeerDoor
 from holdfast.broker.peers.link import TcpLink
 from holdfast.broker.peers.peers import Peers
+from holdfast.broker.peers.reach import Reach
 from holdfast.broker.running import FAILED_CLOSE_MS, AllSettings, BrokerEnvironment, Opened, assemble, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.shared_topics import SharedTopics
@@ -59,6 +60,7 @@ _TURN_S = 0.1  # So often it is looked whether anything has changed here.
 _ASKED_S = 0.3  # After clients had to be sent away, the metadata is looked at, at most so often.
 _CARE_S = 1.0
 _BALANCE_S = 3.0
+_REACH_S = 5.0
 _MOVES_MAX = 16
 _SENT_AWAY = (Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID, Code.NOT_COORDINATOR)
 
@@ -133,7 +135,7 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
             peers = Peers(life.life, secret, link)
             stack.callback(peers.close)
             found = await assemble(stack, around, broker, logs, topics, users, producer_ids, heavy, peers)
-            leading = Leading(found, topics, metadata, leadership, life, calls, link)
+            leading = Leading(found, topics, metadata, leadership, life, calls, link, peers)
             leading.start()
             try:
                 yield OpenedLife(found, leading, metadata, PeerDoor(found.broker, life.life, secret))
@@ -163,11 +165,13 @@ class Leading:
         life: BrokerLife,
         calls: BlockingCalls,
         link: TcpLink,
+        peers: Peers,
     ) -> None:
         self._broker = found.broker
         self._groups = found.context.groups
         self._transactions = found.context.transactions
         self._link = link
+        self._reach = Reach(peers)
         self._topics = topics
         self._metadata = metadata
         self._leadership = leadership
@@ -183,7 +187,7 @@ class Leading:
 
     def start(self) -> None:
         follow = self._follow_on, self._follow_groups_on, self._follow_transactions_on
-        work = *follow, self._care_on, self._carry_out_on, self._balance_on
+        work = *follow, self._care_on, self._carry_out_on, self._balance_on, self._reach_on
         self._tasks = [asyncio.ensure_future(each()) for each in work]
         self._note_moved()  # While coordinators were opened, partitions may have come.
 
@@ -258,6 +262,19 @@ class Leading:
         if self._has_dropped:
             await self._groups.offsets.forget_topics(lambda name: self._topics.find(name) is None)
             self._has_dropped = False
+
+    # Who can be reached
+
+    @property
+    def unreachable(self) -> frozenset[int]:
+        """Brokers that did not answer when they were last asked."""
+        return self._reach.unreachable
+
+    async def _reach_on(self) -> None:
+        while True:
+            await self._calls.pause(_REACH_S)
+            others = [each for each in self._metadata.metadata.lives.eldest_first if each.life != self._life.life]
+            await self._tried("others are asked whether they can be reached", self._reach.look(others))
 
     # What others have left
 

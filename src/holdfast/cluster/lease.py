@@ -31,6 +31,7 @@ class Lease:
     beat: int
     state: str = "waiting"  # Or leading.
     version: int = -1  # Of the metadata that it has seen.
+    unreachable: tuple[int, ...] = ()  # Brokers that it cannot reach.
 
     @property
     def object_name(self) -> str:
@@ -38,7 +39,7 @@ class Lease:
 
     def encode(self) -> bytes:
         body = {"broker": self.broker, "life": self.life, "beat": self.beat, "state": self.state}
-        return seal(KIND, FORMAT, body | {"version": self.version})
+        return seal(KIND, FORMAT, body | {"version": self.version, "unreachable": list(self.unreachable)})
 
 
 def lease_name(broker: int, life: int) -> str:
@@ -50,7 +51,8 @@ def read_lease(objects: Objects, broker: int, life: int) -> Lease | None:
     name = lease_name(broker, life)
     try:
         body = unseal(name, KIND, FORMAT, objects.get(name))
-        return Lease(body["broker"], body["life"], body["beat"], body["state"], body["version"])
+        unreachable = tuple(body.get("unreachable", ()))  # Not in those of the release before.
+        return Lease(body["broker"], body["life"], body["beat"], body["state"], body["version"], unreachable)
     except (NotFound, Damaged, KeyError):
         return None
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, NoReturn
@@ -90,6 +90,7 @@ class Member:
         self._is_blind = False
         self.beat_at = clock.boottime()  # When the last beat that succeeded began.
         self.leads = False
+        self.unreachable: Callable[[], Collection[int]] = tuple  # Brokers that we cannot reach.
         self._seen: Mapping[int, BrokerLife] = {}  # Who lived when we last looked.
         self._gone: dict[int, tuple[float, BrokerLife]] = {}  # Whom others or we have ended, and when.
 
@@ -176,7 +177,7 @@ class Member:
         """Say once that we live. The number grows with the answer: who hears none has no lease, and is to be silent."""
         began, beat = self._clock.boottime(), self._beat + 1
         state, seen = "leading" if self.leads else "waiting", self.metadata.version
-        lease = Lease(self.life.broker, self.life.life, beat, state, seen)
+        lease = Lease(self.life.broker, self.life.life, beat, state, seen, tuple(sorted(self.unreachable())))
         await self._calls.run(self._objects.put, lease.object_name, [lease.encode()])
         self._beat, self.beat_at = beat, began
 

@@ -121,5 +121,6 @@ def _row(
         "leads": life.life in leading,
         "beat": now.beat if now else None,
         "version": now.version if now else None,
+        "unreachable": list(now.unreachable) if now else [],
         "place": life.name,
     }

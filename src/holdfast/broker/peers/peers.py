@@ -12,6 +12,7 @@ from holdfast.broker.peers.proof import ProofWrong, Way, check_answer, framed_re
 from holdfast.cluster.lives import BrokerLife
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -53,6 +54,10 @@ class Peers:
         """Have a marker written; the code that the leader answers. Raises PeerSilent."""
         return await self._ends.ask(life, (partition, marker))
 
+    async def reach(self, life: BrokerLife) -> None:
+        """Ask for nothing: whether it answers. Raises PeerSilent."""
+        await self._ends.ask(life, None)
+
     async def admit(self, life: BrokerLife, transaction: AddPartitionsToTxnTransaction) -> int:
         """Ask a coordinator about one partition; the code that it answers. Raises PeerSilent."""
         return await self._admissions.ask(life, transaction)
@@ -61,7 +66,7 @@ class Peers:
         self._ends.close()
         self._admissions.close()
 
-    async def _send_ends(self, life: BrokerLife, asked: Sequence[tuple[TopicPartition, Marker]]) -> list[int]:
+    async def _send_ends(self, life: BrokerLife, asked: Sequence[tuple[TopicPartition, Marker] | None]) -> list[int]:
         markers = [
             WritableTxnMarker(
                 producer_id=marker.producer_id,
@@ -70,10 +75,13 @@ class Peers:
                 topics=[WritableTxnMarkerTopic(name=place.topic, partition_indexes=[place.partition])],
                 coordinator_epoch=marker.coordinator_epoch,
             )
-            for place, marker in asked
+            for place, marker in filter(None, asked)
         ]
         answer = await self._ask(life, Key.WRITE_TXN_MARKERS, MARKERS_VERSION, WriteTxnMarkersRequest(markers=markers))
-        return [each.topics[0].partitions[0].error_code for each in answer.markers]
+        if len(answer.markers) != len(markers):
+            raise PeerSilent(life, f"it answers {len(answer.markers)} of {len(markers)} markers")
+        codes = iter([each.topics[0].partitions[0].error_code for each in answer.markers])
+        return [int(Code.NONE) if each is None else next(codes) for each in asked]
 
     async def _send_admissions(self, life: BrokerLife, asked: Sequence[AddPartitionsToTxnTransaction]) -> list[int]:
         request = AddPartitionsToTxnRequest(transactions=asked)

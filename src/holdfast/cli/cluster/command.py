@@ -127,6 +127,10 @@ def _show(found: dict[str, Any]) -> None:
         tell(
             f"broker {leader['broker']} leads and is silent: the eldest that lives takes over after cluster.takeover_ms"
         )
+    for each in found["brokers"]:
+        if each["unreachable"]:
+            others = ", ".join(map(str, each["unreachable"]))
+            tell(f"broker {each['broker']} cannot reach {others}: transactions over both wait; look at the network")
     size = found["series_size"]
     tell(
         f"cluster {found['cluster']}, metadata {found['version']}: {found['partitions']} partitions; "

@@ -142,6 +142,7 @@ async def led_with_others(
     opened_, leading, metadata, door = await stack.enter_async_context(opened_life(surroundings, settings, member.life))
     member.share(metadata)
     member.leads = True
+    member.unreachable = lambda: leading.unreachable
     owner = opened_.context.logs.owner
     work = LeasedWork(door, lambda: member.has_lease(owner.seen_at))
     port = answering(work, broker, place.listeners, around.clock, place.traffic, opened_.broker.held)

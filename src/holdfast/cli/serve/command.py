@@ -293,7 +293,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:
-            await stack.enter_async_context(metrics.served(broker, server))
+            unreachable = (lambda: member.unreachable()) if member is not None else tuple
+            await stack.enter_async_context(metrics.served(broker, server, unreachable))
         if console:
             brokers = member.seen if member is not None else tuple
             await stack.enter_async_context(console.served(broker, server, around, data, brokers))

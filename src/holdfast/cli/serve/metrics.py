@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, nullcontext
 from itertools import chain
 
@@ -71,8 +71,10 @@ class Metrics:
         return self._gate
 
     @asynccontextmanager
-    async def served(self, opened: Opened, server: Server) -> AsyncIterator[None]:
-        """The port, for as long as the block lasts."""
+    async def served(
+        self, opened: Opened, server: Server, unreachable: Callable[[], Collection[int]] = tuple
+    ) -> AsyncIterator[None]:
+        """The port, for as long as the block lasts. `unreachable` are other brokers that do not answer this one."""
         context = opened.context
         self._let_through(server, context.gate)
         watched = Watched(
@@ -84,6 +86,7 @@ class Metrics:
             transactions=context.transactions,
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in context.topics.all()],
             port=server.counts,
+            unreachable=unreachable,
             traffic=self._timings.traffic,
             errors=opened.broker.errors,
             held=opened.broker.held.counts,
