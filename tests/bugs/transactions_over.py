@@ -14,7 +14,24 @@ _PERMITS = "broker/peers/permits.py"
 _DOOR = "broker/peers/door.py"
 _PROOF = "broker/peers/proof.py"
 
+BROKEN = f"{OVER}::test_a_partition_that_is_broken_holds_no_other_up"
+
 BUGS = [
+    Bug(
+        "the end of a transaction is told for ever to a partition that is broken",
+        (Edit(_MARKERS, "tries >= _FAILED_AFTER and ", "False and "),),
+        (BROKEN,),
+    ),
+    Bug(
+        "a transaction is complete, though a partition that is broken has not its end",
+        (Edit(_MARKERS, "                return left\n", "                return []\n"),),
+        (BROKEN,),
+    ),
+    Bug(
+        "a partition that was repaired is not told how its transactions have ended",
+        (Edit(_DURABLE, "        self._timers.call_at(self._timers.now() + _REPAIRED_MS, self._try_again)\n", ""),),
+        (BROKEN,),
+    ),
     Bug(
         "others hear of the end of a transaction before the decision is durable",
         (
@@ -28,7 +45,14 @@ BUGS = [
     ),
     Bug(
         "a transaction is complete before all brokers have its end",
-        (Edit(_MARKERS, "            if not left:\n                return\n", "            return\n"),),
+        (
+            Edit(
+                _MARKERS,
+                "            if not left or (tries >= _FAILED_AFTER and "
+                "all(state is ReachedState.LATER for _, state in found)):\n                return left\n",
+                "            return []\n",
+            ),
+        ),
         (f"{OVER}::test_what_was_decided_is_carried_out_by_whoever_has_the_id_next", OVER),
     ),
     Bug(

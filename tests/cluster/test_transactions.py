@@ -27,9 +27,9 @@ from holdfast.cluster.lives import BrokerLife, end
 from holdfast.cluster.metadata import Topic, create_topic
 from holdfast.coordinator.runtime.errors import NotCoordinator
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, IMPLICIT
-from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
+from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced, TransactionEnding
 from holdfast.coordinator.transaction.transaction import Producer, TransactionState
-from holdfast.errors import Fenced
+from holdfast.errors import Corrupt, Fenced
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
@@ -274,6 +274,41 @@ async def test_an_end_that_comes_late_ends_nothing_else() -> None:
 
 def replace_kind(marker: Marker, kind: MarkerKind) -> Marker:
     return marker._replace(kind=kind)
+
+
+@pytest.mark.parametrize("where", [FAR, NEAR], ids=["another broker's", "our own"])
+@in_loop
+async def test_a_partition_that_is_broken_holds_no_other_up(where: TopicPartition) -> None:
+    """C7, in part: the others have the end, its producer is answered, and the outcome is kept until it is repaired."""
+    both = await two()
+    producer = await both.first.transactions.initialize(ID, TIMEOUT_MS)
+    await both.write(producer, b"far")
+    await both.first.produce(ID, producer, NEAR.partition, batch(producer, b"near"), IMPLICIT)
+    leader, other = (both.second, both.first) if where == FAR else (both.first, both.second)
+    opened = leader.topics.get(NAME)
+    broken = opened.partition(where.partition)
+    sound = other.topics.get(NAME).partition((NEAR if where == FAR else FAR).partition)
+    leader.topics._put(opened, where.partition, Corrupt("a block of it is not what was written"))
+    ending = asyncio.ensure_future(both.first.transactions.end(ID, producer, commit=True, client_version=IMPLICIT))
+    for _ in range(100):
+        await turns(20)
+        both.world.clock.advance(1)
+        if ending.done():
+            break
+    assert ending.done(), "it is tried for ever"
+    await ending
+    assert "committed" in (await decided(sound)).values()
+    assert both.first.transactions.left_count == 1
+    assert both.first.transactions.describe(ID).state is TransactionState.PREPARE_COMMIT
+    with pytest.raises(TransactionEnding):
+        await both.first.transactions.initialize(ID, TIMEOUT_MS)
+    leader.topics._put(leader.topics.get(NAME), where.partition, broken)
+    both.world.clock.advance(60)
+    await both.first.tick()
+    await turns(200)
+    assert "committed" in (await decided(broken)).values()
+    assert both.first.transactions.left_count == 0
+    await both.first.transactions.initialize(ID, TIMEOUT_MS)
 
 
 @in_loop

@@ -45,7 +45,7 @@ class Markers:
             log.error("%s-%d: a transaction stays open: %s", *partition, failure)
         return ReachedState.ENDED
 
-    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
+    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> list[TopicPartition]:
         """Where one broker leads everything there is no elsewhere."""
         raise AssertionError(f"{partitions} cannot be led elsewhere: {marker}")
 

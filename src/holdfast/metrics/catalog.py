@@ -193,6 +193,8 @@ METRICS = (
         "Segments and other objects of the partition that readers or the broker have found damaged or gone. What is "
         "sound is served.",
     ),
+    # Cluster
+    Metric("holdfast_peer_unreachable", "gauge", (), "Other brokers of the cluster that do not answer this one."),
     # Groups
     Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),
     Metric("holdfast_group_members", "gauge", ("group",), "Members of the group."),
@@ -205,6 +207,12 @@ METRICS = (
     # Transactions
     Metric("holdfast_transactional_ids", "gauge", ("state",), "Transactional ids in this state, such as Ongoing."),
     Metric("holdfast_transactions", "counter", ("outcome",), "Those that ended: CompleteCommit or CompleteAbort."),
+    Metric(
+        "holdfast_transaction_ends_waiting",
+        "gauge",
+        (),
+        "Ends that are decided and wait for a partition that cannot be written to before it is repaired.",
+    ),
     # Subscriptions
     Metric("holdfast_subscriptions", "gauge", (), "Open subscriptions."),
     Metric("holdfast_subscription_events", "counter", (), "Events that were sent to subscribers."),

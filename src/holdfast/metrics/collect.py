@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import NamedTuple
@@ -62,6 +62,7 @@ class Watched:
     syncs: Histogram
     store: StoreTimes
     subscriptions: SubscriptionCounts
+    unreachable: Callable[[], Collection[int]]  # Other brokers of the cluster.
     clock: Clock
 
 
@@ -82,6 +83,7 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
         if number % _AT_A_TIME == _AT_A_TIME - 1:
             await asyncio.sleep(0)
     yield Sample("holdfast_unflushed_seconds", (), now - oldest)
+    yield Sample("holdfast_peer_unreachable", (), len(watched.unreachable()))
     async for sample in _groups(watched.groups, ends):
         yield sample
     for source in (_shares(watched.shares), _transactions(watched.transactions), _subscriptions(watched.subscriptions)):
@@ -242,6 +244,7 @@ def _transactions(transactions: TransactionCoordinator) -> Iterator[Sample]:
         yield Sample("holdfast_transactional_ids", (state,), count)
     for outcome, count in transactions.ended.items():
         yield Sample("holdfast_transactions", (outcome.title,), count)
+    yield Sample("holdfast_transaction_ends_waiting", (), transactions.left_count)
 
 
 def _subscriptions(counts: SubscriptionCounts) -> Iterator[Sample]:

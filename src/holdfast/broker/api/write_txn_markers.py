@@ -14,7 +14,7 @@ from holdfast.broker.net.slices import PIECE_COUNT, Slices, in_pieces
 from holdfast.broker.peers.door import PeerSession
 from holdfast.broker.topics import INTERNAL, OFFSETS_TOPIC
 from holdfast.coordinator.transaction.durable_transaction import ReachedState
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.write_txn_markers import (
     WritableTxnMarker,
@@ -75,10 +75,15 @@ async def _end_for_peer(context: BrokerContext, place: TopicPartition, marker: M
     """As its coordinator wants it: what has ended before stays as it is. Durable when it is answered."""
     try:
         partition = context.topics.get(place.topic).partition(place.partition)
-        if context.markers.end(place, marker) is not ReachedState.ENDED:
+        reached = context.markers.end(place, marker)
+        if reached is ReachedState.LATER:
+            return Code.CORRUPT_MESSAGE
+        if reached is not ReachedState.ENDED:
             return Code.NOT_LEADER_OR_FOLLOWER
         await partition.durable.reached(partition.marks.log_end)
         partition.check_alive()
+    except Corrupt:  # Told apart from what may be otherwise in a moment: the other partitions must not wait for it.
+        return Code.CORRUPT_MESSAGE
     except HoldfastError as failure:
         return code_of(failure)
     return Code.NONE

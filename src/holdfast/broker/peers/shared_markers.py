@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 
 _AGAIN_S, _AGAIN_S_MAX = 0.1, 1.0
 _SAID_AFTER = 20  # Tries.
+_FAILED_AFTER = 3  # Tries: somebody else may lead it by then.
+_DONE = (ReachedState.ENDED, ReachedState.GONE)
+_ANSWERS: dict[int, ReachedState] = {Code.NONE: ReachedState.ENDED, Code.CORRUPT_MESSAGE: ReachedState.LATER}
 
 
 class SharedMarkers(Markers):
@@ -58,7 +61,9 @@ class SharedMarkers(Markers):
         except TransactionMismatch as failure:
             log.warning("%s-%d: an end by an earlier coordinator is refused: %s", *partition, failure)
             return ReachedState.ELSEWHERE
-        except (TopicUnknown, PartitionDeleted, Corrupt, Fenced, Unavailable):
+        except Corrupt:
+            return ReachedState.LATER
+        except (TopicUnknown, PartitionDeleted, Fenced, Unavailable):
             return ReachedState.ELSEWHERE  # It has to be looked again: we may know less than others.
         return ReachedState.ENDED
 
@@ -67,15 +72,16 @@ class SharedMarkers(Markers):
         self._permits.end(found, marker.producer_id)
         super().append(partition, found, marker)
 
-    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
+    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> list[TopicPartition]:
         """Ask leaders until all have it. Which partitions there are is looked up anew: our metadata may be old."""
         left, pause_s, tries = list(partitions), _AGAIN_S, 0
         while True:
             reached = await asyncio.gather(*(self._reach(each, marker) for each in left))
-            left = [each for each, is_done in zip(left, reached, strict=True) if not is_done]
-            if not left:
-                return
+            found = [(each, state) for each, state in zip(left, reached, strict=True) if state not in _DONE]
+            left = [each for each, _ in found]
             tries += 1
+            if not left or (tries >= _FAILED_AFTER and all(state is ReachedState.LATER for _, state in found)):
+                return left
             if tries % _SAID_AFTER == 0:
                 names = ", ".join(f"{topic}-{number}" for topic, number in left)
                 log.warning("producer %d: the end of its transaction has not reached %s", marker.producer_id, names)
@@ -83,21 +89,22 @@ class SharedMarkers(Markers):
             pause_s = min(2 * pause_s, _AGAIN_S_MAX)
             await self._shared.look_again()
 
-    async def _reach(self, partition: TopicPartition, marker: Marker) -> bool:
-        """Whether it has the marker, or is deleted."""
-        if self.end(partition, marker) is ReachedState.ENDED:
-            return True  # In our own log, in front of what says that the transaction is complete.
+    async def _reach(self, partition: TopicPartition, marker: Marker) -> ReachedState:
+        """What became of it there; whoever leads it is asked."""
+        here = self.end(partition, marker)
+        if here is not ReachedState.ELSEWHERE:
+            return here  # In our own log, in front of what says that the transaction is complete.
         try:
             if not self._has(partition):
                 await self._shared.refresh()
-                return not self._has(partition)
+                return ReachedState.ELSEWHERE if self._has(partition) else ReachedState.GONE
             leader = self._shared.leader_of(*partition)
             if leader is None or leader.life == self._shared.life:
-                return False
-            return await self._peers.end(leader, partition, marker) == Code.NONE
+                return ReachedState.ELSEWHERE
+            return _ANSWERS.get(await self._peers.end(leader, partition, marker), ReachedState.ELSEWHERE)
         except Unavailable as failure:
             log.debug("%s-%d: an end is told again: %s", *partition, failure)
-            return False
+            return ReachedState.ELSEWHERE
 
     def _has(self, partition: TopicPartition) -> bool:
         topic = self._shared.metadata.topics.get(partition.topic)

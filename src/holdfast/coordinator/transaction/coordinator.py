@@ -370,6 +370,11 @@ class TransactionCoordinator:
         self._check_running()
         return [hosted.value for hosted in self._hosted.values()]
 
+    @property
+    def left_count(self) -> int:
+        """How many ends wait for a partition that cannot be written to before it is repaired."""
+        return sum(len(hosted.left) for hosted in self._hosted.values())
+
     # Retention
 
     def _expire_ids(self, now: int) -> None:

@@ -40,7 +40,7 @@ class ReachedState(Enum):
 
     ENDED = "ended"  # Also if it had ended before, or had nothing there.
     GONE = "gone"  # The partition is deleted.
-    LATER = "later"  # The partition cannot be written to as long as this process runs.
+    LATER = "later"  # The partition cannot be written to before it is repaired.
     ELSEWHERE = "elsewhere"  # Another broker has to be told, or it has to be looked who leads the partition.
 
 
@@ -50,17 +50,19 @@ class Ends(Protocol):
     def end(self, partition: TopicPartition, marker: Marker) -> ReachedState:
         """Append a marker where the producer's transaction is open. At once: it waits for nothing."""
 
-    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
-        """Tell those that could not be reached at once. On return all have the marker, durable, or are deleted."""
+    async def end_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> list[TopicPartition]:
+        """Tell those that could not be reached at once. On return all have the marker, durable, or are deleted, but
+        those that are returned: they cannot be written to before they are repaired."""
 
 
 _ENDING_S = 10.0  # So long a producer waits for an end to be carried out; then it asks again.
+_REPAIRED_MS = 15_000  # So often partitions that cannot be written to are tried again.
 
 
 class DurableTransaction:
     """One transactional id. Belongs to one event loop."""
 
-    __slots__ = ("_clock", "_ended", "_ending", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
+    __slots__ = ("_clock", "_ended", "_ending", "_ends", "_log", "_on_due", "_timers", "end_offset", "left", "value")
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class DurableTransaction:
     ) -> None:
         self.value = value
         self.end_offset = 0  # Behind the newest of its records.
+        self.left: tuple[TopicPartition, ...] = ()  # Where what is decided has to wait until they are repaired.
         self._log = log
         self._ends = ends
         self._timers = timers
@@ -123,36 +126,55 @@ class DurableTransaction:
         elsewhere = [each for each, state in reached.items() if state is ReachedState.ELSEWHERE]
         left = [each for each, state in reached.items() if state is ReachedState.LATER]
         if elsewhere:
-            self._ending = asyncio.ensure_future(self._complete_elsewhere(elsewhere, marker))
-        elif left:
-            log.error(
-                "transactional id %s: %s cannot be carried out in %s: repair the partition, then start again",
-                self.value.transactional_id,
-                self.value.state.title,
-                ", ".join(f"{topic}-{number}" for topic, number in left),
-            )
+            self._ending = asyncio.ensure_future(self._complete_elsewhere(elsewhere, left, marker))
         else:
-            self._finish()
+            self._finish_but(left)
 
-    async def _complete_elsewhere(self, partitions: Sequence[TopicPartition], marker: Marker) -> None:
+    async def _complete_elsewhere(
+        self, partitions: Sequence[TopicPartition], left: Sequence[TopicPartition], marker: Marker
+    ) -> None:
         try:
             await self.durable()  # Before it is, nobody else may hear of the decision: another might decide otherwise.
-            await self._ends.end_elsewhere(partitions, marker)
-            self._finish()
+            self._finish_but([*left, *await self._ends.end_elsewhere(partitions, marker)])
         except HoldfastError as failure:  # Whoever reads these records next goes on with it.
             transactional_id, state = self.value.transactional_id, self.value.state.title
             log.info("transactional id %s: %s is left to the next coordinator: %s", transactional_id, state, failure)
         self._ending = None
+
+    def _finish_but(self, left: Sequence[TopicPartition]) -> None:
+        """It is complete where it can be. For the rest it stays decided, and is tried again: then no partition that is
+        repaired shows a part of what comes later as a part of this."""
+        before, self.left = self.left, tuple(left)
+        if not left:
+            self._finish()
+            return
+        self._timers.call_at(self._timers.now() + _REPAIRED_MS, self._try_again)
+        if self.left != before:
+            transactional_id, state = self.value.transactional_id, self.value.state.title
+            places = ", ".join(f"{topic}-{number}" for topic, number in left)
+            facts = {"event": "transaction_left", "transactional_id": transactional_id, "partitions": places}
+            said = "transactional id %s: %s cannot be carried out in %s, and waits until it is repaired"
+            log.error(said, transactional_id, state, places, extra={"facts": facts})
+
+    def _try_again(self, now: int) -> None:
+        del now
+        if self.value.state.is_prepared and self._ending is None:
+            try:
+                self.complete()
+            except HoldfastError as failure:  # The logs have stopped, or are others'.
+                log.info("transactional id %s: its end is left as it is: %s", self.value.transactional_id, failure)
 
     def _finish(self) -> None:
         self.move(rules.complete(self.value, self._clock.now_ms()))
         self._ended[self.value.state] += 1
 
     async def ended(self) -> None:
-        """Wait until what was prepared is carried out everywhere, and durable. TransactionEnding: ask again."""
+        """Wait until what was prepared is carried out everywhere but in what is broken, and durable.
+
+        TransactionEnding: ask again."""
         if self._ending is not None:
             await asyncio.wait([self._ending], timeout=_ENDING_S)
-            if self.value.state.is_prepared:
+            if self.value.state.is_prepared and not self.left:
                 raise TransactionEnding(self.value.transactional_id, self.value.state)
         await self.durable()
 
@@ -165,6 +187,7 @@ class DurableTransaction:
     def stop(self) -> None:
         """Another broker has the id, or this one ends."""
         self._timers.forget(self.tick)
+        self._timers.forget(self._try_again)
         if self._ending is not None:
             self._ending.cancel()
 
