@@ -11,6 +11,8 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.shared_topics import SharedTopics
+from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -42,12 +44,26 @@ async def handle(context: BrokerContext, message: ListGroupsRequest, request: Re
         async for each in request.pace.through(found)
         if sees_all or rights.sees(DESCRIBE_GROUP, each.group_id)
     ]
-    quarantined = (
-        context.groups.quarantined() or context.shares.quarantined()
-    )  # Those that are known, and that they are not all.
-    return ListGroupsResponse(
-        error_code=Code.NONE if quarantined is None else group_code_of(quarantined), groups=groups
-    )
+    return ListGroupsResponse(error_code=_lacks(context), groups=groups)
+
+
+def _lacks(context: BrokerContext) -> Code:
+    """Why those that are known are not all, if so."""
+    quarantined = context.groups.quarantined() or context.shares.quarantined()
+    if quarantined is not None:
+        return group_code_of(quarantined)
+    topics = context.topics
+    if isinstance(topics, SharedTopics):
+        numbers = range(len(topics.get(OFFSETS_TOPIC).logs))
+        if any(_is_on_its_way(context, topics, number) for number in numbers):
+            return Code.COORDINATOR_LOAD_IN_PROGRESS
+    return Code.NONE
+
+
+def _is_on_its_way(context: BrokerContext, topics: SharedTopics, number: int) -> bool:
+    """Whether nobody has the groups of an internal partition: its broker was lost, or we have not read them yet."""
+    leader = topics.leader_of(OFFSETS_TOPIC, number)
+    return leader is None or (leader.life == topics.life and not context.groups.is_ready(number))
 
 
 async def _known(words: type[Word], wanted: Iterable[str] | None, pace: Slices) -> list[Word]:

@@ -102,6 +102,10 @@ class GroupCoordinator:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
         return self._shards.quarantined(group_id)
 
+    def is_ready(self, number: int) -> bool:
+        """Whether an internal partition that is ours was read, or cannot be."""
+        return self._shards.is_ready(number)
+
     # Membership
 
     async def join(self, group_id: str, request: JoinRequest) -> Joined:

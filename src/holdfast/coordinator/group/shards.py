@@ -78,6 +78,11 @@ class Shards:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
         return self._topic.quarantined(group_id)
 
+    def is_ready(self, number: int) -> bool:
+        """Whether an internal partition that is ours was read, or cannot be."""
+        shard = self._served.get(number)
+        return self._topic.has_quarantined(number) if shard is None else shard.is_loaded
+
     def has(self, group_id: str) -> bool:
         """Whether there is a group, or it cannot be known."""
         if self._topic.quarantined(group_id) is not None:
