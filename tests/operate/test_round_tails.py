@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from tests.cluster.leaders_world import TOPIC as LED
 from tests.cluster.leaders_world import LeadersWorld
 from tests.cluster.test_leaders import two_lives
-from tests.cluster.test_many import leaders, many, start, until_leads
-from tests.cluster.test_pair import QUICK
+from tests.cluster.test_many import leaders, many, start
+from tests.cluster.test_pair import QUICK, Cluster
 from tests.kill.numbers import TOPIC
 from tests.log.log_world import HOME, fill, in_loop
 from tests.rounds.test_store_log import a_world
@@ -152,6 +153,15 @@ def check_seen(world: LeadersWorld) -> int:
     return len(acked)
 
 
+def until_moved(cluster: Cluster, store: str, number: int) -> None:
+    """Wished for until it is seen: the balance may want it elsewhere in the next moment."""
+    deadline = time.monotonic() + 60
+    while leaders(cluster, 1) != [number]:
+        assert time.monotonic() < deadline, "a partition was not moved"
+        subprocess.run([COMMAND, "cluster", "move", store, f"{TOPIC}:0", str(number)], check=True)
+        time.sleep(0.2)
+
+
 @pytest.mark.s3
 def test_tools_see_what_brokers_left_that_gave_it_to_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -169,15 +179,15 @@ def test_tools_see_what_brokers_left_that_gave_it_to_each_other(
                 client.create_topics({TOPIC: 1})
                 order = [1, 2] if leaders(cluster, 1) == [1] else [2, 1]
                 for number in (order[0], order[1], order[0]):
-                    subprocess.run([COMMAND, "cluster", "move", store, f"{TOPIC}:0", str(number)], check=True)
-                    until_leads(cluster, number)
+                    until_moved(cluster, store, number)
                     producer = client.init_producer_id()
                     numbers = {"producer_id": producer.id, "producer_epoch": producer.epoch, "base_sequence": 0}
                     client.produce({(TOPIC, 0): build([Record(value=b"x")] * 4, **numbers)})
             for each in cluster.brokers.values():
                 each.kill()
         [line] = said("log", "stat", store, "--topic", TOPIC, "--json")
-        assert (line["tail_records"], line["log_end"]) == (4, 12)
+        assert line["log_end"] == 12
+        assert line["tail_records"] < 12, "it was flushed before it moved"
         assert said("log", "verify", store, "--json")[0]["sound"]
         [line] = said("audit", "--path", store, TOPIC, "--json")
         assert (line["offsets"], line["missing"], line["sound"]) == (12, 0, True)
