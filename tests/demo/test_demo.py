@@ -24,6 +24,7 @@ from holdfast.demo.outcome import DemoClaim, Outcome
 from holdfast.demo.plan import STEPS, Step
 from holdfast.demo.stage import DemoWanted, Stage
 from holdfast.demo.steps.producing import Producing
+from holdfast.spark.session.small import SMALL_SIZE_MAX
 
 STEP = {each.name: each for each in STEPS}
 EVENTS = 4_000
@@ -169,10 +170,18 @@ def test_an_interrupted_subscription_ends(tmp_path: Path) -> None:
 def test_without_java_it_says_so_and_is_no_success(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where there is so much that Spark is needed."""
+
+    def much(stage: Stage) -> Outcome:
+        with (stage.broker().data / "objects" / "much").open("wb") as file:
+            file.truncate(SMALL_SIZE_MAX + 1)  # A hole: it takes no room.
+        return Outcome((DemoClaim("there is much", holds=True, found="1"),))
+
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    code, verdicts, _ = outcome([STEP["archive"], STEP["audit"]], tmp_path, capsys)
-    assert (code, set(verdicts.values())) == (1, {"not done"})
+    code, verdicts, _ = outcome([Step("much", "there is much", much), STEP["archive"], STEP["audit"]], tmp_path, capsys)
+    assert code == 1
+    assert verdicts == {"much": "as claimed", "archive": "not done", "audit": "not done"}
     assert "a JDK, on which Spark runs, is missing" in (tmp_path / "report.html").read_text()
 
 
