@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 COORDINATOR = "tests/coordinator/test_coordinator.py"
+LOAD = "tests/coordinator/test_load.py"
 MEMBERSHIP = "tests/coordinator/test_membership.py"
 OFFSETS = "tests/coordinator/test_offsets.py"
 SYNC = "tests/coordinator/test_sync.py"
@@ -15,6 +16,20 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 
 BUGS = [
+    bug(
+        "an internal partition of groups that could not be read once is not tried again",
+        "coordinator/group/coordinator.py",
+        "and not self._shards.is_ready(number):",
+        "and served.get(number) is not log:",
+        f"{LOAD}::test_partitions_that_come_while_the_store_is_away_are_read_later",
+    ),
+    bug(
+        "an internal partition of groups that cannot be read holds up those behind it",
+        "coordinator/group/coordinator.py",
+        "                    failures.append(failure)\n",
+        "                    raise failure\n",
+        f"{LOAD}::test_partitions_that_come_while_the_store_is_away_are_read_later",
+    ),
     bug(
         "a coordinator acknowledges before the fsync",
         "coordinator/runtime/writer.py",

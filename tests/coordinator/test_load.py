@@ -10,11 +10,17 @@ import pytest
 from tests.coordinator.coordinator_world import AT, CoordinatorWorld
 from tests.log.log_world import LogWorld, in_loop
 
-from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorQuarantined, CorruptRecord, NewerRecord
+from holdfast.coordinator.runtime.errors import (
+    CoordinatorLoading,
+    CoordinatorQuarantined,
+    CorruptRecord,
+    NewerRecord,
+    NotCoordinator,
+)
 from holdfast.errors import HoldfastError
 from holdfast.io.disk.simulated import PowerCut
 from holdfast.io.objects.faulty import FailBefore
-from holdfast.log.errors import ColdReadFailed
+from holdfast.log.errors import ColdReadFailed, LedElsewhere
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.types import TopicPartition
@@ -127,6 +133,43 @@ async def test_a_store_that_is_away_only_delays() -> None:
     house.world.faults = lambda call: None
     await coordinator.load()
     assert await house.fetched() == 5
+
+
+@in_loop
+async def test_partitions_that_come_while_the_store_is_away_are_read_later() -> None:
+    """K3, C7: one that cannot be read when this broker comes to lead it is read with the next try, and holds up none
+    behind it; until then nobody is told that there is no offset. One that goes and comes again is read anew."""
+    house = CoordinatorWorld(partitions=2)
+    coordinator = await house.open()
+    groups = [next(name for name in "abcdefgh" if coordinator.partition_of(name) == number) for number in range(2)]
+    for offset, name in enumerate(groups, 5):
+        await house.commit(offset, group_id=name)
+    await house.partitions[0].flush()
+    coordinator = await house.restart(load=False)
+    elsewhere = [LedElsewhere(each.home.path, 2, 1) for each in house.partitions]
+    with pytest.raises(CoordinatorLoading):
+        await house.fetched(group_id=groups[1])
+    assert not await coordinator.follow(elsewhere)
+    with pytest.raises(NotCoordinator):
+        await house.fetched(group_id=groups[1])
+    house.world.faults = lambda call: FailBefore() if call.name.startswith("segments/") else None
+    for _ in range(2):
+        with pytest.raises(ColdReadFailed):
+            await coordinator.follow(house.partitions)
+        with pytest.raises(CoordinatorLoading):
+            await house.fetched(group_id=groups[0])
+        assert await house.fetched(group_id=groups[1]) == 6
+    house.world.faults = lambda call: None
+    assert await coordinator.follow(house.partitions), "Somebody has to hear of those that came."
+    assert [await house.fetched(group_id=name) for name in groups] == [5, 6]
+    assert not await coordinator.follow(house.partitions)
+    assert not await coordinator.follow([elsewhere[0], house.partitions[1]])
+    await append(house, Record(b"\x00\x02\x00\x01h", b"\x00\x03?"))
+    assert await coordinator.follow(house.partitions)
+    with pytest.raises(CoordinatorQuarantined):
+        await house.fetched(group_id=groups[0])
+    assert not await coordinator.follow(house.partitions)
+    assert await house.fetched(group_id=groups[1]) == 6
 
 
 @in_loop

@@ -33,10 +33,10 @@ from holdfast.coordinator.group.shard import GroupContext
 from holdfast.coordinator.group.shards import Shards
 from holdfast.coordinator.group.topic_view import NoTopics, TopicView
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
-from holdfast.errors import Corrupt, Rejected
+from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.log.errors import NotOpen
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 
 
@@ -62,6 +62,7 @@ class GroupCoordinator:
         around = GroupContext(self._settings, clock, chance, self.timers, topics or NoTopics())
         self._shards = Shards(logs, around)
         self.offsets = GroupOffsets(self._shards, around)
+        self._has_new = False  # Partitions have come, and nobody was told yet.
 
     # Life
 
@@ -71,14 +72,23 @@ class GroupCoordinator:
         self.timers.call_at(self.timers.now() + self._settings.offsets_check_ms, self.offsets.expire)
 
     async def follow(self, logs: Sequence[PartitionLog | NotOpen]) -> bool:
-        """Serve the groups of these internal partitions from here on, and no others; whether any are new."""
-        served, has_new = self._shards.logs, False
+        """Serve the groups of these internal partitions from here on, and no others; whether any are new.
+
+        One that cannot be read now does not hold up the others. Raises why: it is to be tried again.
+        """
+        served, failures = self._shards.logs, []
         for number, log in enumerate(logs):
-            if number in served and served[number] is not log:
+            if isinstance(log, LedElsewhere) or (number in served and served[number] is not log):
                 await self._shards.close(number)
-            if isinstance(log, PartitionLog) and served.get(number) is not log:
-                await self._shards.open(number, log)
-                has_new = True
+            if isinstance(log, PartitionLog) and not self._shards.is_ready(number):
+                self._has_new = True
+                try:
+                    await self._shards.open(number, log)
+                except HoldfastError as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
+        has_new, self._has_new = self._has_new, False
         return has_new
 
     async def close(self) -> None:

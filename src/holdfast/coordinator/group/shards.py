@@ -47,11 +47,15 @@ class Shards:
             del self._served[number]
 
     async def open(self, number: int, log: PartitionLog) -> None:
-        """This broker leads a partition from here on."""
-        shard = Shard(number, log, self._around)
-        self._topic.open_one(number, log)
-        self._served[number] = shard
-        await shard.load()
+        """This broker leads a partition from here on. One that cannot be read now may be tried again."""
+        shard = self._served.get(number)
+        if shard is None:
+            shard = self._served[number] = Shard(number, log, self._around)
+            self._topic.open_one(number, log)
+        load = shard.load
+        await self._topic.load_one(number, log, lambda *_: load())
+        if self._topic.has_quarantined(number):
+            del self._served[number]
 
     async def close(self, number: int) -> None:
         """Another broker leads it: who waits is told, and asks there."""

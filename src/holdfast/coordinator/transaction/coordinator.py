@@ -105,7 +105,11 @@ class TransactionCoordinator:
         return prepared
 
     async def follow(self, logs: InternalLogs) -> None:
-        """Serve the ids of these internal partitions from here on, and no others."""
+        """Serve the ids of these internal partitions from here on, and no others.
+
+        One that cannot be read now does not hold up the others. Raises why: it is to be tried again.
+        """
+        failures = []
         for number, each in enumerate(logs):
             served = self._topic.served.get(number)
             if served is each:
@@ -113,7 +117,12 @@ class TransactionCoordinator:
             if served is not None or isinstance(each, LedElsewhere):
                 self._close_one(number)
             if isinstance(each, PartitionLog) and not self._topic.has_quarantined(number):
-                await self._open_one(number, each)
+                try:
+                    await self._open_one(number, each)
+                except HoldfastError as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
 
     async def _open_one(self, number: int, partition: PartitionLog) -> None:
         self._topic.open_one(number, partition)
