@@ -164,6 +164,24 @@ async def test_a_leader_has_its_epoch_in_the_manifest_before_it_serves() -> None
 
 
 @in_loop
+async def test_what_was_not_followed_to_its_end_is_tried_again() -> None:
+    """C5, in part: whoever asked went away in the middle; it is known that something is left, and nothing is then."""
+    _, first, second = await two_lives()
+    await first.topics.hand_over(HOME, second.life)
+    second.metadata.refresh()
+    following = asyncio.ensure_future(second.topics.follow())
+    await turns(1)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    assert following.cancelled()
+    assert HOME not in second.open
+    assert second.topics.is_late
+    await second.topics.follow()
+    assert HOME in second.open
+    assert not second.topics.is_late
+
+
+@in_loop
 async def test_nobody_opens_a_partition_in_an_epoch_that_is_past() -> None:
     """C3, in part: it was given away since the metadata was looked at."""
     _, first, second = await two_lives()

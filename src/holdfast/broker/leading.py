@@ -221,15 +221,15 @@ class Leading:
     # Following
 
     async def _follow_on(self) -> None:
-        seen, asked, looked_at = -2, 0, 0.0
+        seen, asked, looked_at, followed_at = -2, 0, 0.0, 0.0
         while True:
             now, sent = self._clock.monotonic(), self._sent_away()
             if sent != asked and now - looked_at > _ASKED_S:
                 asked, looked_at = sent, now
                 await self._tried("the metadata is looked at", self._calls.run(self._metadata.refresh))
             version = self._metadata.metadata.version
-            if version != seen or (self._topics.is_late and now - looked_at > _CARE_S):
-                seen = version
+            if version != seen or (self._topics.is_late and now - followed_at > _CARE_S):
+                seen, followed_at = version, now
                 await self._tried("the metadata is followed", self._topics.follow())
             await self._calls.pause(_TURN_S)
 

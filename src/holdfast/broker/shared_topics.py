@@ -122,22 +122,32 @@ class SharedTopics(Topics):
         await self.follow()
 
     async def follow(self) -> None:
-        """Be as the metadata says: open what is ours, drop what is not, and know of all topics."""
+        """Be as the metadata says: open what is ours, drop what is not, and know of all topics.
+
+        What fails with one topic holds up no other, and is to be tried again. Raises why.
+        """
         async with self._changing:
-            await self._catch_up()
+            try:
+                await self._catch_up()
+            except BaseException:
+                self.is_late = True
+                raise
 
     async def _catch_up(self) -> None:
         metadata, self.is_late = self.metadata, False
         if metadata.broker_configs != self._configs_seen:
-            self._configs_seen = metadata.broker_configs
             await self._adopt_dynamic(metadata)
+            self._configs_seen = metadata.broker_configs
         known = {each.topic_id for each in metadata.topics.values()}
         for gone in [each for each in self.all() if each.topic.topic_id not in known]:
             await self._drop(gone)
         waits = [self._follow_topic(topic) for topic in metadata.topics.values() if self._has_changed(topic)]
         if waits:
-            await asyncio.gather(*waits)
+            done = await asyncio.gather(*waits, return_exceptions=True)
             self.on_moved()
+            for each in done:
+                if isinstance(each, BaseException):
+                    raise each
 
     def _has_changed(self, topic: Topic) -> bool:
         opened = self.find_id(topic.topic_id)
