@@ -7,6 +7,7 @@ from tests.bugs.bug import Bug, Edit
 LEADS = "tests/cluster/test_leads.py"
 
 LEADERS = "tests/cluster/test_leaders.py"
+WRONG = "tests/cluster/test_goes_wrong.py"
 
 MANY = "tests/cluster/test_many.py"
 
@@ -17,6 +18,16 @@ _OPENING = "log/recovery/opening.py"
 _SHARED = "broker/shared_topics.py"
 
 BUGS = [
+    Bug(
+        "cluster: nobody notices that the store was put back",
+        (Edit("cluster/version_log.py", "if newest is None or newest < known:", "if newest is None:"),),
+        (f"{WRONG}::test_brokers_end_when_their_store_is_put_back[many]",),
+    ),
+    Bug(
+        "cluster: a broker that ends writes what it knew into a store that was put back",
+        (Edit("cluster/version_log.py", "        if self._set_back is not None:\n", "        if False:\n"),),
+        (f"{WRONG}::test_brokers_end_when_their_store_is_put_back[many]",),
+    ),
     Bug(
         "cluster: what was not followed to its end is taken for followed",
         (Edit(_SHARED, "                self.is_late = True\n                raise\n", "                raise\n"),),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from tests.cluster.test_many import PATIENT, many, start
+from tests.cluster.test_pair import Cluster
 from tests.support.broker_process import COMMAND, BrokerProcess
 
+from holdfast.client import Client
 from holdfast.io.envelope import seal
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
@@ -52,6 +56,39 @@ def test_whoever_does_not_belong_to_a_cluster_is_refused_in_one_sentence(tmp_pat
         )
         with pytest.raises(BrokerDidNotStart, match="is shared by brokers of a cluster"):
             alone.start()
+
+
+def until_seen(store: Path) -> None:
+    """Wait until the broker says in its lease that it has seen the newest metadata."""
+    newest = max(int(each.stem) for each in (store / "meta").glob("*.json") if each.stem.isdigit())
+    deadline = time.monotonic() + 60
+    while not any(f'"version":{newest}' in each.read_text() for each in (store / "brokers").glob("1-*.json")):
+        assert time.monotonic() < deadline, "its lease is older than the metadata"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("leaders", ["one", "many"])
+def test_brokers_end_when_their_store_is_put_back(tmp_path: Path, leaders: str) -> None:
+    """C12, O4: an older state was put in the place of their store. Started again, they serve what it has."""
+    store, older = tmp_path / "store", tmp_path / "older"
+    serves = {"one": r"broker 1 leads \d+ partitions", "many": "broker 1 leads with"}[leaders]
+    with Cluster(tmp_path, str(store), (*PATIENT, f"cluster.leaders={leaders}")) as cluster:
+        broker = cluster.start(1)
+        cluster.until(1, serves)
+        with Client(broker.address) as client:
+            client.create_topics({"before": 1})
+        shutil.copytree(store, older)
+        with Client(broker.address) as client:
+            client.create_topics({"after": 1})
+        until_seen(store)
+        store.rename(tmp_path / "newer")
+        older.rename(store)
+        assert broker.wait(60) == 1
+        assert any(f"{store} was put back to an older state" in each for each in broker.said), broker.said[-5:]
+        again = cluster.start(1)
+        cluster.until(1, serves)
+        with Client(again.address) as client:
+            assert {"before", "after"} & client.metadata().topics.keys() == {"before"}
 
 
 def test_the_guide_has_the_words_that_are_said() -> None:

@@ -29,6 +29,7 @@ from holdfast.io.address import Address
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
+from holdfast.io.store_errors import StoreSetBack
 
 log = logging.getLogger(__name__)
 
@@ -234,31 +235,34 @@ class Member:
             self._gone[gone.broker] = self._clock.boottime(), gone
             await self._forget(gone)
 
-    async def lead_on(self, on_over: Callable[[Fenced], None]) -> None:
-        """While we lead: end others that fall silent. `on_over` is told when we were ended ourselves."""
+    async def lead_on(self, on_over: Callable[[HoldfastError], None]) -> None:
+        """While we lead: end others that fall silent. `on_over` is told why we cannot go on ourselves."""
         for number in count(1):
             await self._calls.pause(_JOINS_EVERY * self._interval_s)
             try:
                 lives = await self._look()
                 if number % _OTHERS_EVERY == 0:
                     await self._end_silent(lives)
-            except LifeEnded as over:
+                    await self._calls.run(self._log.check_not_set_back)
+            except (LifeEnded, StoreSetBack) as over:
                 on_over(over)
                 return
             except HoldfastError as failure:
                 log.debug("the others cannot be looked at: %s", failure)
 
-    async def watch_on(self, on_over: Callable[[Fenced], None]) -> None:
-        """Where many lead: end others that fall silent, the eldest first. `on_over` is told when we were ended."""
-        while True:
+    async def watch_on(self, on_over: Callable[[HoldfastError], None]) -> None:
+        """Where many lead: end others that fall silent, the eldest first. `on_over` is told why we cannot go on."""
+        for number in count(1):
             await self._calls.pause(self._interval_s)
             try:
+                if number % (_JOINS_EVERY * _OTHERS_EVERY) == 0:
+                    await self._calls.run(self._log.check_not_set_back)
                 lives = await self._look(self._interval_s)
                 self._note_gone(lives)
                 for each in lives.eldest_first:
                     if each.life != self.life.life and await self._is_silent(each):
                         await self._end_in_turn(each, lives)
-            except LifeEnded as over:
+            except (LifeEnded, StoreSetBack) as over:
                 on_over(over)
                 return
             except HoldfastError as failure:

@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.store_errors import Damaged, HigherEpoch, Stale
+from holdfast.io.store_errors import Damaged, HigherEpoch, Stale, StoreSetBack
 from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, read_again, take
 
 Step = list[Any]
@@ -108,6 +108,7 @@ class VersionLog(Generic[V]):
         self._patience = patience
         self._lock = threading.Lock()
         self._fresh_until = 0.0
+        self._set_back: StoreSetBack | None = None
         self.seen_at = patience.clock.boottime()  # There was none newer then.
         self._full = kind.empty(cluster_id)
         self._steps: list[Step] = []
@@ -142,6 +143,23 @@ class VersionLog(Generic[V]):
             self._fresh_until = started + GRACE_S / 2
             return True
         return False
+
+    def check_not_set_back(self) -> None:
+        """Raise StoreSetBack if the store has neither the version that we know nor a later one, and commit nothing more
+        here. One read, mostly.
+
+        A store that is put back under us goes on to take what we write, behind a hole that nobody can read over.
+        """
+        known = self.value.version
+        if known < 0:
+            return
+        try:
+            self._versions.objects.get(self._versions.name(known), 0, 1)
+        except NotFound:
+            newest = self._versions.newest()  # It may be collected, once there are later ones.
+            if newest is None or newest < known:
+                self._set_back = StoreSetBack(self.url, self.kind, known, newest)
+                raise self._set_back from None
 
     def lead(self) -> bool:
         """Begin an epoch of our own above the newest version that we know; False if another has just put one.
@@ -183,6 +201,8 @@ class VersionLog(Generic[V]):
         raise Unavailable(f"other writers took {_CONFLICTS_MAX} versions of the {self._kind.kind} in a row")
 
     def _take_next(self, steps: tuple[Step, ...]) -> bool:
+        if self._set_back is not None:
+            raise self._set_back  # Our next version would bring back what the older state does not have.
         made = self._kind.apply(self.value, steps)
         made = self._kind.numbered(made, made.version + 1)
         all_steps = [*self._steps, *steps]

@@ -9,7 +9,8 @@ Fenced
 ├── HigherEpoch        a writer with a higher epoch has committed
 └── AnotherProcess     a process with our identity, such as one over a copy of our data directory, has committed
 Corrupt
-└── Damaged            bytes are not what was written
+├── Damaged            bytes are not what was written
+└── StoreSetBack       the store lacks a version that was there
 """
 
 from __future__ import annotations
@@ -75,3 +76,16 @@ class NewerFormat(Rejected):
         self.what = f"it has format version {found}; this release knows up to {known}: use a newer one"
         self.found = found
         self.known = known
+
+
+class StoreSetBack(Corrupt):
+    """The store was put back to an older state under a process that runs."""
+
+    def __init__(self, url: str, kind: str, known: int, newest: int | None) -> None:
+        found = "none of it is left" if newest is None else f"the newest there is {newest}"
+        super().__init__(
+            f"{url} was put back to an older state: this broker has seen version {known} of the {kind}, and {found}; "
+            "stop all brokers, look whether the store is the one that is meant, then start them"
+        )
+        self.known = known
+        self.newest = newest

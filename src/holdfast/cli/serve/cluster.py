@@ -20,7 +20,7 @@ from holdfast.cluster.identity import claim_store
 from holdfast.cluster.member import Member, Self
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.cluster.settings import ClusterSettings
-from holdfast.errors import Fenced
+from holdfast.errors import HoldfastError
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.objects import Objects
 from holdfast.io.objects.off_loop import OffLoopObjects
@@ -41,7 +41,7 @@ class Led(NamedTuple):
 
     broker: Opened
     server: Server
-    over: asyncio.Future[Fenced]  # Others have ended its life.
+    over: asyncio.Future[HoldfastError]  # Others have ended its life, or its store was put back.
     drain: Callable[[], Awaitable[None]] = _nothing_to_give  # To be called before it stops.
 
 
@@ -116,7 +116,7 @@ async def led(
     server.held = found.broker.held
     follow(server, found)
     standby.lead(switch.work)
-    over: asyncio.Future[Fenced] = asyncio.get_running_loop().create_future()
+    over: asyncio.Future[HoldfastError] = asyncio.get_running_loop().create_future()
     leading = asyncio.ensure_future(member.lead_on(over.set_result))
     stack.callback(leading.cancel)
     took_s = around.clock.monotonic() - began
@@ -149,7 +149,7 @@ async def led_with_others(
     server = await stack.enter_async_context(port)
     follow(server, opened_)
     server.is_peer = door.is_peer
-    over: asyncio.Future[Fenced] = asyncio.get_running_loop().create_future()
+    over: asyncio.Future[HoldfastError] = asyncio.get_running_loop().create_future()
     watching = asyncio.ensure_future(member.watch_on(over.set_result))
     stack.callback(watching.cancel)
     facts = {"event": "leads_with_others", "broker": broker.node_id, "life": member.life.life}

@@ -265,7 +265,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if console:
             await stack.enter_async_context(console.begun())
             place = place._replace(on_waiting=console.tell_waiting)
-        over: asyncio.Future[Fenced] | None = None
+        over: asyncio.Future[HoldfastError] | None = None
         drain: Callable[[], Awaitable[None]] | None = None
         member: Member | None = None
         if settings.cluster.member:
@@ -425,7 +425,7 @@ def _console(
     return ConsolePort(door, wanted, settings.log, timings)
 
 
-async def _stopped(stop: asyncio.Event, logs: Logs, over: asyncio.Future[Fenced] | None) -> Exception | None:
+async def _stopped(stop: asyncio.Event, logs: Logs, over: asyncio.Future[HoldfastError] | None) -> Exception | None:
     """Wait for a signal, or for the logs to fail, or for the end of our life: then nothing can be served any more."""
     signalled = asyncio.ensure_future(stop.wait())
     failed = asyncio.ensure_future(logs.failed())
