@@ -80,7 +80,7 @@ def test_waiting_for_a_broker_that_hangs_ends_when_it_was_said_to() -> None:
         os.kill(broker.pid, signal.SIGSTOP)
         try:
             began = time.monotonic()
-            assert "no answer in time" in told("wait", "--timeout", "1", "--bootstrap", broker.bootstrap)
+            assert "did not answer in time" in told("wait", "--timeout", "1", "--bootstrap", broker.bootstrap)
             assert time.monotonic() - began < 10
         finally:
             os.kill(broker.pid, signal.SIGCONT)

@@ -117,7 +117,10 @@ def test_our_own_command_asks_them(broker: SecuredBroker, tmp_path: Path) -> Non
     """X11: `holdfast status --command-config`: with TLS and a user; who may not, or is not trusted, is told so."""
     told = {}
     for user in ("scraper", "other", "nobody", "no trust"):
-        words = broker.properties("scraper" if user == "no trust" else user)
+        words = broker.properties(user if user in broker.users else "scraper")
+        words["sasl.jaas.config"] = words["sasl.jaas.config"].replace(
+            "scraper", "nobody" if user == "nobody" else "scraper"
+        )
         if user == "no trust":
             words["ssl.truststore.location"] = str(AuthorityFolder(tmp_path / "ca").certificate)
         file = tmp_path / f"{user}.properties"
