@@ -19,14 +19,18 @@ from holdfast.cli.main import app
 from holdfast.client.errors import Refused
 from holdfast.testing import free_port
 
-METRICS = free_port()
+
+@pytest.fixture(scope="module")
+def metrics() -> int:
+    """The port, chosen when it is used: one that was free at the beginning of a long run may be taken by now."""
+    return free_port()
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EveryWay]:
+def place(tmp_path_factory: pytest.TempPathFactory, metrics: int) -> Iterator[EveryWay]:
     made = EveryWay(
         tmp_path_factory.mktemp("commands"),
-        f"serve.metrics_listen=127.0.0.1:{METRICS}",
+        f"serve.metrics_listen=127.0.0.1:{metrics}",
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users=User:ANONYMOUS;User:alice;User:CN=Reader,O=Tests",
     )
@@ -121,9 +125,9 @@ def test_users_are_made_through_a_broker(place: EveryWay) -> None:
     assert "say where" in holdfast("user", "list", "--data", "x", *config, code=1).stderr
 
 
-def test_no_secret_is_left_anywhere(place: EveryWay) -> None:
+def test_no_secret_is_left_anywhere(place: EveryWay, metrics: int) -> None:
     """X11: neither in what the broker keeps, nor in what it says and tells of itself, after all of the above."""
-    told = urlopen(f"http://127.0.0.1:{METRICS}/metrics", timeout=20).read()
+    told = urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=20).read()
     assert b"holdfast_info" in told
     kept = told + b"".join(each.read_bytes() for each in (place.folder / "data").rglob("*") if each.is_file())
     for secret in place.secrets():

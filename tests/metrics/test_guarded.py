@@ -17,13 +17,17 @@ from holdfast.cli.main import app
 from holdfast.testing import BrokerDidNotStart, SecuredBroker, free_port, running_broker, secured_broker
 from holdfast.testing.certificates import AuthorityFolder
 
-PORT = free_port()
+
+@pytest.fixture(scope="module")
+def metrics() -> int:
+    """The port, chosen when it is used: one that was free at the beginning of a long run may be taken by now."""
+    return free_port()
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[SecuredBroker]:
+def broker(metrics: int) -> Iterator[SecuredBroker]:
     users = {"scraper": ["DESCRIBE cluster"], "other": ["READ topic:*"]}
-    with secured_broker(users, serve_metrics_listen=f"0.0.0.0:{PORT}") as broker:
+    with secured_broker(users, serve_metrics_listen=f"0.0.0.0:{metrics}") as broker:
         yield broker
 
 
@@ -45,28 +49,31 @@ def basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-def test_who_may_describe_the_cluster_reads_metrics(broker: SecuredBroker) -> None:
+def test_who_may_describe_the_cluster_reads_metrics(broker: SecuredBroker, metrics: int) -> None:
     """X8: 401 for strangers, 403 for those without the right, and both are in the audit log."""
     context = broker.ssl_context()
-    status, text = get(PORT, context, basic("scraper", broker.password("scraper")))
+    status, text = get(metrics, context, basic("scraper", broker.password("scraper")))
     assert status == 200
     assert "holdfast_partition_log_end" in text
     for said in (None, basic("scraper", "hunter2-wrong"), basic("nobody", "hunter2-wrong"), "Bearer x"):
         for path in ("/metrics", "/", "/nothing"):
-            status, text = get(PORT, context, said, path)
+            status, text = get(metrics, context, said, path)
             assert (status, "holdfast_" in text) == (401, False)
-    assert get(PORT, context, basic("other", broker.password("other")))[0] == 403
-    assert [get(PORT, context, None, path) for path in ("/healthz", "/readyz")] == [(200, "alive\n"), (200, "ready\n")]
-    assert get(PORT, context, basic("admin", broker.password("admin")), "/nothing")[0] == 404
+    assert get(metrics, context, basic("other", broker.password("other")))[0] == 403
+    assert [get(metrics, context, None, path) for path in ("/healthz", "/readyz")] == [
+        (200, "alive\n"),
+        (200, "ready\n"),
+    ]
+    assert get(metrics, context, basic("admin", broker.password("admin")), "/nothing")[0] == 404
     wait_for(lambda: any("User:other" in each and "DESCRIBE CLUSTER" in each for each in broker.said))
     wait_for(lambda: any("login failed" in each and "'nobody'" in each for each in broker.said))
     assert not any("hunter2" in each for each in broker.said)
 
 
-def test_without_tls_nobody_is_answered(broker: SecuredBroker) -> None:
+def test_without_tls_nobody_is_answered(broker: SecuredBroker, metrics: int) -> None:
     """X8."""
     with pytest.raises((http.client.HTTPException, OSError)):
-        get(PORT, None, basic("scraper", broker.password("scraper")))
+        get(metrics, None, basic("scraper", broker.password("scraper")))
 
 
 def test_a_certificate_reads_metrics_also_after_a_renewal(tmp_path: Path) -> None:
@@ -113,7 +120,7 @@ def test_on_loopback_whoever_is_on_this_machine_reads_them() -> None:
         assert get(port, None)[0] == 200
 
 
-def test_our_own_command_asks_them(broker: SecuredBroker, tmp_path: Path) -> None:
+def test_our_own_command_asks_them(broker: SecuredBroker, metrics: int, tmp_path: Path) -> None:
     """X11: `holdfast status --command-config`: with TLS and a user; who may not, or is not trusted, is told so."""
     told = {}
     for user in ("scraper", "other", "nobody", "no trust"):
@@ -125,7 +132,9 @@ def test_our_own_command_asks_them(broker: SecuredBroker, tmp_path: Path) -> Non
             words["ssl.truststore.location"] = str(AuthorityFolder(tmp_path / "ca").certificate)
         file = tmp_path / f"{user}.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in words.items()))
-        told[user] = CliRunner().invoke(app, ["status", f"localhost:{PORT}", "--json", "--command-config", str(file)])
+        told[user] = CliRunner().invoke(
+            app, ["status", f"localhost:{metrics}", "--json", "--command-config", str(file)]
+        )
         assert "password of" not in told[user].output
     assert [each.exit_code for each in told.values()] == [0, 1, 1, 1]
     assert '"well":true' in told["scraper"].stdout
