@@ -14,23 +14,16 @@ import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from tests.support.faulty_proxy import Fault, FaultyProxy, Plan
+from tests.support.faulty_proxy import FaultyProxy, Plan
 from tests.support.s3_server import S3Server
 from tests.torture.history import History
 from tests.torture.starting import start_patiently
+from tests.torture.store import ON_THE_WAY
 
 from holdfast.testing import BrokerDidNotStart, RunningBroker, free_port
 
 COMMAND = Path(sys.executable).parent / "holdfast"
 LEASE_RENEW_MS, LEASE_MS, TAKEOVER_MS = 300, 1500, 2500
-ON_THE_WAY = (
-    Fault.ANSWER_503,
-    Fault.DO_AND_ANSWER_503,
-    Fault.CUT_BEFORE_REQUEST,
-    Fault.CUT_IN_REQUEST,
-    Fault.CUT_BEFORE_ANSWER,
-    Fault.CUT_IN_ANSWER,
-)
 MIB = 1 << 20
 SETTINGS = (
     "cluster.leaders=many",

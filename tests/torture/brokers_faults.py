@@ -12,7 +12,7 @@ from tests.torture.brokers import TAKEOVER_MS, Brokers
 from tests.torture.clients.administering import Administrator
 from tests.torture.ground import PARTITIONS, Ground
 from tests.torture.history import History
-from tests.torture.schedule import Planned
+from tests.torture.schedule import Planned, deal
 
 KINDS = (
     "kill",  # SIGKILL of one; a while later it is started again, on its own disk.
@@ -44,18 +44,7 @@ _LONGER, _START_S = 1.5, 120.0
 
 def brokers_schedule(seed: int, seconds: float) -> list[Planned]:
     """Dealt like cards: each kind comes once before any comes again."""
-    chance = random.Random(f"brokers {seed}")
-    plan: list[Planned] = []
-    deck: list[str] = []
-    at = 1.0
-    while True:
-        at += chance.uniform(*GAP_S)
-        if at >= seconds:
-            return plan
-        if not deck:
-            deck = [*KINDS, *OFTEN]
-            chance.shuffle(deck)
-        plan.append(Planned(round(at, 3), deck.pop(), round(chance.uniform(*LAST_S), 3), round(chance.random(), 3)))
+    return list(deal(random.Random(f"brokers {seed}"), seconds, [*KINDS, *OFTEN], GAP_S, LAST_S))
 
 
 class BrokersFaults:

@@ -13,15 +13,8 @@ from tests.support.faulty_proxy import FaultyProxy
 from tests.support.s3_server import S3Server
 from tests.torture.brokers import Brokers
 from tests.torture.brokers_faults import BrokersFaults, brokers_schedule
-from tests.torture.cast import GROUPS, Client
+from tests.torture.cast import GROUPS, common_readers, common_writers
 from tests.torture.clients.administering import Administrator, create
-from tests.torture.clients.copying import Copier
-from tests.torture.clients.following import Follower
-from tests.torture.clients.grouping import Member
-from tests.torture.clients.looking import Looker
-from tests.torture.clients.sending import Sender
-from tests.torture.clients.transacting import Transactor
-from tests.torture.clients.transacting_async import AsyncTransactor
 from tests.torture.ending import end_threads, in_thread, read_everything, settle, wait_for_readers
 from tests.torture.ground import COMPACTED, COPIES, CUT, ONE, PHOENIX, SHRINKING, TXN, Ground
 from tests.torture.history import History
@@ -33,35 +26,6 @@ KEPT_NAMES = (ONE.name, TXN.name, COPIES.name)
 MIB = 1 << 20
 LIMITS = {"rss": 500 * MIB, "handles": 1000, "files": 1000, "growth": 96 * MIB, "entries": 1 << 40}
 _SAMPLE_S = 1.0
-
-
-def writers(administrator: Administrator) -> list[Client]:
-    return [
-        Sender("idem-a", ONE, once=True),
-        Sender("idem-b", ONE, once=True),
-        Sender("plain", ONE, once=False),
-        Sender("short", SHRINKING, once=True),
-        Sender("cut", CUT, once=True),
-        Sender("keyed", COMPACTED, once=True),
-        Sender("old", PHOENIX, once=False),
-        Transactor("trans"),
-        AsyncTransactor("async"),
-        Copier(),
-        administrator,
-    ]
-
-
-def readers() -> list[Client]:
-    moving = (SHRINKING.name, CUT.name, COMPACTED.name, PHOENIX.name)
-    return [
-        Member("classic-1", "classic", "classic", KEPT_NAMES + moving),
-        Member("classic-2", "classic", "classic", KEPT_NAMES + moving),
-        Member("modern-1", "modern", "consumer", KEPT_NAMES),
-        Member("modern-2", "modern", "consumer", KEPT_NAMES + moving),
-        Follower("committed", KEPT_NAMES, committed=True),
-        Follower("everything", KEPT_NAMES, committed=False),
-        Looker((*GROUPS, "copier")),
-    ]
 
 
 @dataclass
@@ -81,8 +45,8 @@ class BrokersRun:
             self.history.info("topic", name=topic.name, like=topic.like, partitions=topic.partitions)
             assert create(self.ground, topic), f"{topic.name} could not be made"
         sampled = in_thread("sampler", self._sample, self.ground.reading, self.history)
-        reading = [in_thread(each.name, each.run, self.ground, self.history) for each in readers()]
-        writing = [in_thread(each.name, each.run, self.ground, self.history) for each in writers(administrator)]
+        reading = [in_thread(each.name, each.run, self.ground, self.history) for each in common_readers(KEPT_NAMES)]
+        writing = [in_thread(each.name, each.run, self.ground, self.history) for each in common_writers(administrator)]
         self.faults.run(brokers_schedule(seed, seconds), seconds)
         self.faults.breather(Planned(0, "breather", 0, 0), 0)
         self.ground.writing.set()

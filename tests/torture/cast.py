@@ -88,14 +88,21 @@ def writers(administrator: Administrator, options: Options) -> list[Client]:
         ]
     return [
         *more,
+        SingleSender("single", ONE),
+        Sender("light", LIGHT, once=False),
+        *common_writers(administrator),
+    ]
+
+
+def common_writers(administrator: Administrator) -> list[Client]:
+    """Those of every run, with one broker or several."""
+    return [
         Sender("idem-a", ONE, once=True),
         Sender("idem-b", ONE, once=True),
         Sender("plain", ONE, once=False),
-        SingleSender("single", ONE),
         Sender("short", SHRINKING, once=True),
         Sender("cut", CUT, once=True),
         Sender("keyed", COMPACTED, once=True),
-        Sender("light", LIGHT, once=False),
         Sender("old", PHOENIX, once=False),
         Transactor("trans"),
         AsyncTransactor("async"),
@@ -114,14 +121,18 @@ def mirrors(folder: Path, options: Options) -> list[Mirror]:
 
 
 def readers() -> list[Client]:
+    return [Subscriber("subscriber", KEPT_NAMES, segment_refs=True), *common_readers(KEPT_NAMES)]
+
+
+def common_readers(kept: tuple[str, ...]) -> list[Client]:
+    """Those of every run, with one broker or several; `kept` are the topics that lose nothing."""
     moving = (SHRINKING.name, CUT.name, COMPACTED.name, PHOENIX.name)
     return [
-        Member("classic-1", "classic", "classic", KEPT_NAMES + moving),
-        Member("classic-2", "classic", "classic", KEPT_NAMES + moving),
-        Member("modern-1", "modern", "consumer", KEPT_NAMES),
-        Member("modern-2", "modern", "consumer", KEPT_NAMES + moving),
-        Follower("committed", KEPT_NAMES, committed=True),
-        Follower("everything", KEPT_NAMES, committed=False),
-        Subscriber("subscriber", KEPT_NAMES, segment_refs=True),
+        Member("classic-1", "classic", "classic", kept + moving),
+        Member("classic-2", "classic", "classic", kept + moving),
+        Member("modern-1", "modern", "consumer", kept),
+        Member("modern-2", "modern", "consumer", kept + moving),
+        Follower("committed", kept, committed=True),
+        Follower("everything", kept, committed=False),
         Looker((*GROUPS, "copier")),
     ]

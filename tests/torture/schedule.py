@@ -7,8 +7,8 @@ Those that last overlap with what comes meanwhile: a broker is killed while its 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 KINDS = (
     "kill",  # SIGKILL; `seconds` later it is started again.
@@ -55,6 +55,7 @@ LAST_BEFORE_S = 12.0  # From the last deletion to the end: time to pile up what 
 ENDS = ("kill", "restart", "failed_fsync")  # After these there is a new process.
 LONG_S = 240.0  # In a run as long as this one process lives through its last third: what piles up must be seen.
 
+Bounds: TypeAlias = tuple[float, float]
 GAP_S = (0.3, 2.2)  # Between the beginnings of two faults.
 LAST_S = (0.2, 3.0)
 
@@ -79,17 +80,22 @@ def schedule(seed: int, seconds: float, kinds: Collection[str] = ALL, *, secured
 
 
 def _dealt(seed: int, seconds: float, *, secured: bool) -> list[Planned]:
-    chance = random.Random(f"schedule {seed}")
-    plan: list[Planned] = []
+    cards = [*KINDS, *OFTEN, *(SECURITY if secured else ())]
+    plan = deal(random.Random(f"schedule {seed}"), seconds, cards, GAP_S, LAST_S)
+    return [each for each in plan if not (each.kind in ENDS and seconds >= LONG_S and each.at > seconds * 2 / 3)]
+
+
+def deal(
+    chance: random.Random, seconds: float, cards: Sequence[str], gap_s: Bounds, last_s: Bounds
+) -> Iterator[Planned]:
+    """Faults as from a pack of cards: each kind comes as often as it is in there before any comes again."""
     deck: list[str] = []
     at = 1.0
     while True:
-        at += chance.uniform(*GAP_S)
+        at += chance.uniform(*gap_s)
         if at >= seconds:
-            return plan
+            return
         if not deck:
-            deck = [*KINDS, *OFTEN, *(SECURITY if secured else ())]
+            deck = list(cards)
             chance.shuffle(deck)
-        fault = Planned(round(at, 3), deck.pop(), round(chance.uniform(*LAST_S), 3), round(chance.random(), 3))
-        if not (fault.kind in ENDS and seconds >= LONG_S and at > seconds * 2 / 3):
-            plan.append(fault)
+        yield Planned(round(at, 3), deck.pop(), round(chance.uniform(*last_s), 3), round(chance.random(), 3))

@@ -19,7 +19,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.objects.open import open_objects
 
 _WRAPPED = ("store_before", "store_after", "store_early", "store_delay_ms", "store_hangs", "store_errs")
-_ON_THE_WAY = (
+ON_THE_WAY = (
     Fault.ANSWER_503,
     Fault.DO_AND_ANSWER_503,
     Fault.CUT_BEFORE_REQUEST,
@@ -197,7 +197,7 @@ class S3Store(DirectoryStore):
     def _disturb(self, share: float) -> None:
         self._share = share
         self._proxy.plan = lambda method, path: (
-            self._chance.choice(_ON_THE_WAY) if self._chance.random() < self._share else None
+            self._chance.choice(ON_THE_WAY) if self._chance.random() < self._share else None
         )
 
 
