@@ -80,9 +80,22 @@ BUGS = [
         ("tests/wal/test_torn.py::test_old_bytes_behind_an_idle_log_are_not_a_torn_tail",),
     ),
     Bug(
-        "a log that was set back does not remember that it was said",
-        (Edit("log/pressure/purge.py", "        self._keep_due = True  #", "        self._keep_due = False  #"),),
-        ("tests/log/test_set_back.py::test_a_log_that_was_set_back_is_said_to_be_once",),
+        "what a log only found when it took over counts as lost at its next start",
+        (Edit("log/recovery/opening.py", " and not _is_only_taken(manifest, journal.identity)", ""),),
+        (
+            "tests/log/test_set_back.py::test_a_log_that_was_set_back_is_said_to_be_once",
+            "tests/log/test_set_back.py::test_who_has_only_taken_over_is_not_set_back",
+        ),
+    ),
+    Bug(
+        "what is stored since an epoch was raised counts as found",
+        (Edit("log/recovery/opening.py", "manifest.flushed == manifest.epochs[-1].start", "True"),),
+        ("tests/log/test_set_back.py::test_offsets_that_are_given_again_have_another_epoch",),
+    ),
+    Bug(
+        "an epoch that the log has never had counts as its own",
+        (Edit("log/recovery/opening.py", " and manifest.epoch <= identity.generation", ""),),
+        ("tests/log/test_set_back.py::test_an_epoch_that_the_log_has_lost_shows_that_it_was_set_back",),
     ),
     Bug(
         "a start without the store makes an unclean stop a clean one",

@@ -153,8 +153,8 @@ BUGS = [
         (
             Edit(
                 "log/recovery/opening.py",
-                "        is_set_back = not taken_over and manifest.flushed > known\n",
-                "        is_set_back = False\n",
+                "        is_set_back = not taken_over and",
+                "        is_set_back = False and",
             ),
         ),
         (f"{SET_BACK}::test_offsets_that_are_given_again_have_another_epoch",),

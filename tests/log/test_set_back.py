@@ -6,7 +6,7 @@ import copy
 from contextlib import suppress
 
 import pytest
-from tests.log.log_world import HOME, OTHER, LogWorld, fill, in_loop, numbered, read_all, turns
+from tests.log.log_world import HOME, OTHER, LogWorld, fill, in_loop, numbered, read_all
 from tests.log.test_clones import open_with
 
 from holdfast.io.chance import SeededChance
@@ -167,9 +167,65 @@ async def test_a_log_that_was_set_back_is_said_to_be_once(caplog: pytest.LogCapt
     world.disk = await lived(world)
     logs = await world.open()
     await logs.partition(HOME)
-    logs.purge(chunks_only=True)  # As the flusher does with every tick.
-    await turns()
     for _ in range(2):
         logs = await world.reopen()
         assert await read_all(await logs.partition(HOME)) == numbered(0, 8)
     assert len([each for each in caplog.records if "set back" in each.message]) == 1
+
+
+@pytest.mark.parametrize("has_been_here", [False, True], ids=["a new log", "one with older marks"])
+@pytest.mark.parametrize("is_killed", [False, True], ids=["closed", "killed"])
+def test_who_has_only_taken_over_is_not_set_back(
+    is_killed: bool, has_been_here: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D1, A2: what another has stored is not in the log of who takes over; that is no loss, and spends no epoch."""
+
+    @in_loop
+    async def run() -> None:
+        world = LogWorld()
+        if has_been_here:
+            logs = await world.open()
+            await fill(await logs.partition(HOME), 2)
+            await (await logs.partition(HOME)).flush()
+            logs.purge()
+            await logs.close()
+        own, world.disk = world.disk, SimulatedDisk(SeededChance(7))
+        world.seed += 1  # Another broker.
+        logs = await world.open()
+        partition = await logs.partition(HOME)
+        await fill(partition, 3, start=partition.marks.log_end)
+        await partition.flush()
+        end, world.disk = world.manifest().flushed, own
+        world.seed -= 1
+        world.disk.kill()
+        logs = await world.open()
+        epoch = (await logs.partition(HOME)).epochs.current
+        for _ in range(2):
+            if not is_killed:
+                await logs.close()
+            logs = await world.reopen()
+            partition = await logs.partition(HOME)
+            assert await read_all(partition) == numbered(0, end)
+            assert world.manifest().epoch == epoch
+            assert is_killed or partition.epochs.current == epoch
+
+    run()
+    assert "set back" not in caplog.text
+
+
+def test_an_epoch_that_the_log_has_lost_shows_that_it_was_set_back(caplog: pytest.LogCaptureFixture) -> None:
+    """D1, A2: nothing was stored in it, but it was given to somebody."""
+
+    @in_loop
+    async def run() -> None:
+        world = LogWorld()
+        snapshot = await lived(world)
+        epochs = []
+        for _ in range(2):
+            world.disk = copy.deepcopy(snapshot)
+            without_claims(world)
+            epochs.append((await (await world.open()).partition(HOME)).epochs.current)
+        assert epochs == sorted(set(epochs))
+
+    run()
+    assert len([each for each in caplog.records if "set back" in each.message]) == 2

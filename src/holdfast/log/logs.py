@@ -226,7 +226,6 @@ class Logs:
         self._changed(partition)
 
     def _note_set_back(self) -> None:
-        self._purge.note_set_back()
         self._openings.note_set_back(self._partitions.values())
 
     @property

@@ -52,9 +52,6 @@ class LogPurge:
         else:
             self._transactional.pop(partition.home, None)
 
-    def note_set_back(self) -> None:
-        self._keep_due = True  # How far the store has come: or the next start would take it for another time.
-
     def needed(self) -> int:
         """The oldest entry of the write-ahead log that anything still needs."""
         lowest = self._pins.lowest()

@@ -10,6 +10,7 @@ from uuid import UUID
 from holdfast.errors import Corrupt
 from holdfast.log.context import LogContext
 from holdfast.log.errors import SetBack, StoreBehind
+from holdfast.log.metadata import Identity
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
 from holdfast.log.recovery.quarantine import Quarantine
@@ -123,7 +124,7 @@ class Openings:
         continue_at(tail, manifest, self._strays.get(home), mark)
         if home in self._strays:
             self._strays.pop(home).clear()
-        is_set_back = not taken_over and manifest.flushed > known
+        is_set_back = not taken_over and manifest.flushed > known and not _is_only_taken(manifest, journal.identity)
         if is_set_back:
             log.warning("%s", SetBack(home.path, known, manifest.flushed))
         if taken_over or is_set_back or manifest.epoch > journal.identity.generation:
@@ -189,3 +190,11 @@ class Openings:
     async def close(self) -> None:
         """Nothing goes to quarantine any more."""
         await self._mover.close()
+
+
+def _is_only_taken(manifest: Manifest, identity: Identity) -> bool:
+    """Nothing was stored since the newest epoch was raised: what is there was found, and need not be in our log.
+
+    An epoch that our log does not know is no such proof: it was raised in a time that the log has lost.
+    """
+    return manifest.flushed == manifest.epochs[-1].start and manifest.epoch <= identity.generation
