@@ -155,6 +155,7 @@ def test_a_directory_that_was_moved_goes_on(original: RunningBroker, tmp_path: P
     moved.start()
     try:
         assert set(acked) <= set(read_all(moved))
+        assert not any("store away" in line for line in moved.said), "It was told nothing wrong of the store meanwhile."
         with pytest.raises(BrokerDidNotStart, match="--take-over"):
             original.start()
     finally:

@@ -12,7 +12,7 @@ Rejected
 ├── NotTheOwner            another write-ahead log was used with the store after this one
 ├── LogInStore             the write-ahead log is in the store, and this start asks for one on disk
 ├── LogOnDisk              the write-ahead log is on a disk, and this start asks for one in the store
-└── OwnerAlive             a broker over the original of this write-ahead log, or a copy of it, is running
+└── OwnerAlive             the broker that has the store is running
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
 ├── StoreUnknown           the store that the write-ahead log was used with is not there: mount it
@@ -223,10 +223,12 @@ class LogOnDisk(Rejected):
 class OwnerAlive(Rejected):
     """The owner has answered."""
 
-    def __init__(self, store: str, owner: str) -> None:
+    def __init__(self, store: str, owner: str, *, is_copy: bool) -> None:
+        copy = ", and this data directory is a copy of its own" if is_copy else ""
+        together = "" if is_copy else "; several share a store with --cluster"
         super().__init__(
-            f"the broker that owns the store {store} is running ({owner or 'unnamed'}), and this data directory is a "
-            "copy of its own: stop it first if this one shall go on, or give this one a store of its own"
+            f"the broker that owns the store {store} is running ({owner or 'unnamed'}){copy}: stop it first if this "
+            f"one shall go on, or give this one a store of its own{together}"
         )
         self.store = store
         self.owner = owner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,7 +113,8 @@ def settings_of(name: str, master: str | None, conf: list[str] | None) -> Sessio
 
 def tell_here(size: int) -> None:
     """Which way a job goes."""
-    tell(f"holdfast: {size:,} bytes are read in this process; --master 'local[*]' would do it on Spark")
+    on_spark = "; --master 'local[*]' would do it on Spark" if find_spec("pyspark") is not None else ""
+    tell(f"holdfast: {size:,} bytes are read in this process{on_spark}")
 
 
 def store_options(given: list[str] | None) -> dict[str, str]:

@@ -58,7 +58,7 @@ AWAY = (StoreFailed, StoreUnknown, Undecided, ColdReadFailed)
 _PAUSE_S_MIN = 0.5
 _PAUSE_S_MAX = 10.0
 _GRACE_S = 1.0  # A store that answers by then is not away: clients that come meanwhile wait for the port, not for us.
-_OPEN_S = 10.0  # The same for one that answers, while all partitions are opened.
+_OPEN_S = 10.0  # The same for one that answers, while its owner may stop, and all partitions are opened.
 _SAY_S = 30.0
 _NAMED_MAX = 20  # Partitions in one line.
 
@@ -113,6 +113,11 @@ class _Opening:
             raise
 
     @property
+    def is_heard(self) -> bool:
+        """Whether the store has answered an attempt at all."""
+        return self._local is not None and self._local.is_heard
+
+    @property
     def is_answered(self) -> bool:
         """Whether the store has told an attempt that it is ours."""
         return self._local is not None and self._local.is_taken
@@ -138,7 +143,7 @@ async def started(
     try:
         if copy is not None:  # A store that hangs keeps nobody from hearing so.
             await asyncio.wait([attempt], timeout=_GRACE_S)
-        if copy is not None and opening.is_answered:  # It has answered what matters most: many partitions take longer.
+        if copy is not None and opening.is_heard:  # It is not away: its owner is waited for, or many partitions opened.
             await asyncio.wait([attempt], timeout=_OPEN_S)
         if copy is None or (attempt.done() and not isinstance(attempt.exception(), AWAY)):
             broker = await attempt

@@ -185,7 +185,7 @@ def become_owner(
             return Owner(objects, patience, owner, mine, heir_of)
         if not is_mine:
             if is_moved and not take_over and owner is not None:
-                raise OwnerAlive(objects.url, owner.here.name)
+                raise OwnerAlive(objects.url, owner.here.name, is_copy=True)
             continue
         if is_moved and here.place:
             patience.wait(_LOOKS * look_s)  # Whoever was the owner has looked by then, and stopped.
@@ -224,7 +224,7 @@ def claim_with_rounds(
             _delete_old(versions, mine.number)
             return Owner(objects, patience, mine, mine, ()), owner
         if asks and owner is not None:
-            raise OwnerAlive(objects.url, owner.here.name)
+            raise OwnerAlive(objects.url, owner.here.name, is_copy=False)
     raise Unavailable(f"other processes took {_CONFLICTS_MAX} claims in a row")
 
 

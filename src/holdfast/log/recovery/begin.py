@@ -29,12 +29,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class LocalLog:
-    """What the disk alone brings back. The store has not been asked for anything."""
+    """What the disk alone brings back."""
 
     wal: EntryLog
     space: Space | None
     replayed: ReplayedTails
     seconds: float = 0.0  # How long that took.
+    is_heard: bool = False  # The store has answered. Whoever owned it may be given some seconds to stop.
     is_taken: bool = False  # The logs go on with it, and close it.
     is_clean: bool = True  # The last process that had taken it has closed it.
     is_first: bool = False  # There was none.
@@ -106,6 +107,7 @@ async def begin(
         environment = environment._replace(objects=ReservedObjects(environment.objects, local.space))
     identity = await calls.run(identify, wal, environment.objects, environment.chance, take_over=take_over)
     await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000, environment.clock)
+    local.is_heard = True
     patience = VersionRetries(environment.clock, environment.chance, calls.block)
     look_s = settings.owner_check_ms / 1000
     owner = await calls.run(become_owner, wal, environment.objects, patience, here, take_over=take_over, look_s=look_s)
