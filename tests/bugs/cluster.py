@@ -17,6 +17,35 @@ MANY = "tests/cluster/test_many.py"
 
 BUGS = [
     Bug(
+        "a broker that ends is missing from answers until somebody notices",
+        (
+            Edit(
+                _LIVES,
+                "        gone = dict([*gone.items(), (broker, self.by_broker[broker])][-GONE_MAX:])\n",
+                "",
+            ),
+        ),
+        (f"{MEMBERS}::test_no_answer_is_without_a_broker_that_has_just_gone",),
+    ),
+    Bug(
+        "clients are told for ever of a broker that has gone",
+        (Edit(_MEMBER, " if self._gone_at[each.life] > since}", "}"),),
+        (f"{MEMBERS}::test_no_answer_is_without_a_broker_that_has_just_gone",),
+    ),
+    Bug(
+        "a broker that is back is told of where it was",
+        (
+            Edit(_MEMBER, "known = {**gone, **lives.by_broker}", "known = {**lives.by_broker, **gone}"),
+            Edit(_LIVES, "by_broker=lives, gone=MappingProxyType(gone))", "by_broker=lives)"),
+        ),
+        (f"{MEMBERS}::test_a_broker_that_is_back_elsewhere_is_told_of_where_it_is",),
+    ),
+    Bug(
+        "a version that is written whole forgets who has gone",
+        (Edit(_LIVES, ", **over, **leaving, **gone}", ", **over, **leaving}"),),
+        (f"{LIVES}::test_of_brokers_that_have_gone_the_last_are_remembered_until_they_are_back",),
+    ),
+    Bug(
         "a broker that is alone claims a cluster's store before it looks who is there",
         (Edit("broker/running.py", "if settings.check_store and not settings.is_member:", "if False:"),),
         (f"{PAIR}::test_a_broker_that_is_alone_is_refused_on_a_store_that_others_share",),

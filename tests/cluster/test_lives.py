@@ -9,7 +9,7 @@ from tests.cluster.test_version_log import Store as VersionStore
 
 from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, TooManyBrokers
 from holdfast.cluster.lease import BeatWatch, Lease, read_lease
-from holdfast.cluster.lives import LIVES_MAX, NOBODY, BrokerLife, Lives, end, join, lead
+from holdfast.cluster.lives import GONE_MAX, LIVES_MAX, NOBODY, BrokerLife, Lives, end, join, lead
 from holdfast.cluster.settings import ClusterSettings
 from holdfast.io.address import Address
 from holdfast.io.versions import FULL_EVERY
@@ -37,6 +37,22 @@ def test_a_life_has_a_number_that_no_other_ever_has() -> None:
     assert (first.life, again.life) == (1, FULL_EVERY + 2)
     assert lives.by_broker == {1: again}
     assert again.listeners == {"PLAINTEXT": Address("h", 1)}
+
+
+def test_of_brokers_that_have_gone_the_last_are_remembered_until_they_are_back() -> None:
+    """C5: with where they were; also when versions are written whole in between."""
+    store = Store()
+    for broker in range(GONE_MAX + 3):
+        store.log().commit(end(store.join(broker)))
+    assert set(store.log().metadata.lives.gone) == set(range(3, GONE_MAX + 3))
+    back = store.join(5)
+    for _ in range(FULL_EVERY):
+        store.log().commit(end(store.join(GONE_MAX)))
+    lives = store.log().metadata.lives
+    assert lives.by_broker == {5: back}
+    assert set(lives.gone) == set(range(3, GONE_MAX + 3)) - {5}
+    assert lives.gone[GONE_MAX].listeners == {"PLAINTEXT": Address("h", GONE_MAX)}
+    assert Lives.from_body(json.loads(json.dumps(lives.to_body()))) == lives
 
 
 def test_a_broker_has_one_life_at_a_time() -> None:

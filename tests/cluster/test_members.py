@@ -195,6 +195,55 @@ def test_the_leader_ends_others_that_fall_silent() -> None:
     run(go)
 
 
+def numbers_told_by(broker: Broker) -> set[int]:
+    """Of the other brokers, as clients of this one are told of them; after whoever shares its metadata has looked."""
+    assert broker.member is not None
+    patience = VersionRetries(broker.world.clock, SeededChance(98), lambda _: None)
+    broker.member.share(MetadataLog(broker.world.objects, "c", "", patience, ""))
+    return {number for number, _ in broker.member.others("L")}
+
+
+@pytest.mark.parametrize("ends", ["leaves", "is silent"])
+def test_no_answer_is_without_a_broker_that_has_just_gone(ends: str) -> None:
+    """C2, C5: all tell of it for a while, from the version on that ends it, and so does who starts then."""
+
+    async def go(world: World) -> None:
+        first, second, third = await three(world)
+        if ends == "leaves":
+            await third.leave()
+        else:
+            third.stop()
+            while 3 in lives_in(world).by_broker:
+                await world.pass_time(0.2)
+        assert numbers_told_by(first) == {2, 3}
+        assert numbers_told_by(second) == {1, 3}
+        fourth = Broker(world, 4)
+        await world.pass_time(1.0)
+        assert numbers_told_by(fourth) == {1, 2, 3}
+        await world.pass_time(40.0)
+        assert numbers_told_by(first) == {2, 4}
+        assert numbers_told_by(fourth) == {1, 2}
+
+    run(go)
+
+
+def test_a_broker_that_is_back_elsewhere_is_told_of_where_it_is() -> None:
+    """C5: not where it was."""
+
+    async def go(world: World) -> None:
+        first, _, third = await three(world)
+        await third.leave()
+        assert numbers_told_by(first) == {2, 3}
+        again = Broker(world, 3, "elsewhere", port=33)
+        await world.pass_time(1.0)
+        assert again.failure is None
+        assert numbers_told_by(first) == {2, 3}
+        assert first.member is not None
+        assert dict(first.member.others("L"))[3].port == 33
+
+    run(go)
+
+
 def test_an_idle_cluster_costs_what_it_says() -> None:
     """C10: a leader two requests a second here, and two more to look whether it owns the store; others three."""
 

@@ -109,9 +109,10 @@ class Calls(InlineCalls):
 class Broker:
     """A member, and what becomes of it: it joins, waits, leads, and joins again when it was ended."""
 
-    def __init__(self, world: World, number: int, place: str = "") -> None:
+    def __init__(self, world: World, number: int, place: str = "", port: int = 0) -> None:
         self.world = world
         self.number = number
+        self._port = port or number
         self.calls = Calls(world)
         self.wire = Wire(world.objects)
         self._place = place or f"place-{number}"
@@ -124,7 +125,7 @@ class Broker:
         try:
             patience = VersionRetries(self.world.clock, SeededChance(self.number), lambda _: None)
             log = await self.calls.run(MetadataLog, self.wire, "c", "", patience, "")
-            me = Self(self.number, "", self._place, f"b{self.number}", {"L": Address("h", self.number)})
+            me = Self(self.number, "", self._place, f"b{self.number}", {"L": Address("h", self._port)})
             member = Member(log, self.wire, me, SETTINGS, self.calls, self.world.clock)
             await member.join()
             self.member = member

@@ -50,7 +50,7 @@ class BrokersRun:
         self.faults.run(brokers_schedule(seed, seconds), seconds)
         self.faults.breather(Planned(0, "breather", 0, 0), 0)
         self.ground.writing.set()
-        end_threads(writing, self.history)
+        end_threads(writing, self.ground, self.history)
         settle(self.ground, self.history)
         read_everything(self.ground, self.history, 1)
         wait_for_readers(self.ground, self.history, (*GROUPS, "committed", "everything"), KEPT_NAMES)
@@ -58,7 +58,7 @@ class BrokersRun:
         self.faults.calm()
         read_everything(self.ground, self.history, 2)
         self.ground.reading.set()
-        end_threads([*reading, sampled], self.history)
+        end_threads([*reading, sampled], self.ground, self.history)
         self.faults.finish()
 
     def _sample(self, stop: threading.Event) -> None:

@@ -7,8 +7,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from tests.torture.brokers_asked import words_of_each
 from tests.torture.clients.administering import create
 from tests.torture.clients.following import read_whole
 from tests.torture.clients.looking import look_at_marks
@@ -37,14 +38,18 @@ def in_thread(name: str, run: Callable[[Given], None], argument: Given, history:
     return thread
 
 
-def end_threads(threads: list[threading.Thread], history: History) -> None:
+def end_threads(threads: list[threading.Thread], ground: Ground, history: History) -> None:
     deadline = time.monotonic() + 2 * PATIENCE_S
     for thread in threads:
         thread.join(max(0.1, deadline - time.monotonic()))
         if thread.is_alive():
             frame = sys._current_frames().get(thread.ident or 0)
             where = traceback.format_stack(frame)[-4:]
-            history.info("unfinished", what=f"{thread.name} does not come to its end", where=where)
+            told = ground.telling.get(thread.name)
+            facts: dict[str, Any] = {"connections": told.brokers} if told else {}
+            history.info("unfinished", what=f"{thread.name} does not come to its end", where=where, **facts)
+            if told:
+                told.write(ground.folder)
 
 
 def settle(ground: Ground, history: History) -> None:
@@ -66,6 +71,8 @@ def read_everything(ground: Ground, history: History, round_: int) -> None:
         left = read_whole(ground, who, names, committed=committed, patience_s=PATIENCE_S, final=round_)
         if left:
             history.info("unread", reader=who, places=sorted(left), committed=committed, final=round_)
+            for place in sorted(left):
+                tell_why(ground, history, who, *place)
     with ground.client() as asking:
         look_at_marks(history, asking, ground.topics, final=True)
 
@@ -87,8 +94,19 @@ def wait_for_readers(ground: Ground, history: History, followers: tuple[str, ...
         patience.look(reached)
         time.sleep(0.1)
     for (who, topic, partition), last in behind.items():
-        at = ground.reached.get((who, topic, partition), -1)
-        history.info("unfinished", what=f"{who} is at {at} of {topic}-{partition}, and {last} is there")
+        tell_why(ground, history, who, topic, partition, last)
+
+
+def tell_why(ground: Ground, history: History, who: str, topic: str, partition: int, last: int | None = None) -> None:
+    """What somebody, or a group, that stands still waits for: in their own words, and in those of each broker."""
+    place, at = [topic, partition], ground.reached.get((who, topic, partition), -1)
+    brokers = words_of_each(ground.bootstrap, topic, partition)
+    says: dict[str, Any] = {}
+    for name, telling in dict(ground.telling).items():
+        if name == who or name.startswith(f"{who}-"):
+            says[name] = {"partition": telling.of(topic, partition), "connections": telling.brokers}
+            telling.write(ground.folder)
+    history.info("stands still", reader=who, place=place, reached=at, last=last, says=says, brokers=brokers)
 
 
 def _last(ground: Ground, who: str, topic: str, partition: int) -> int | None:

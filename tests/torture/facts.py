@@ -16,6 +16,7 @@ The ops, and their facts, as clients write them down:
     broker      info: event (started, killed, failed, stopped, ended), expected
     said        info: line: something the broker should never have to say
     unfinished  info: what: a client that did not come to its end
+    stands still  info: reader, place, reached, last; says (its own words), brokers (what each says of the place)
     unread      info: reader, places [[topic, partition]], committed, final: ends that a reading of all did not reach
     breather    info: seconds, stuck: who was not acknowledged though nothing disturbed
     idle        info: entries: how much the write-ahead log still holds though nobody writes

@@ -199,6 +199,7 @@ _TAKERS: dict[str, Taker] = {
     "broker": _broker,
     "said": _wrong,
     "unfinished": _wrong,
+    "stands still": _wrong,
     "sample": _sample,
     "limits": _limits,
     "breather": _breather,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.torture.clients.telling import Telling
 from tests.torture.history import History
 from tests.torture.secured import SecuredListener
 from tests.torture.store import DirectoryStore
@@ -64,6 +65,7 @@ class Ground:
     topics: tuple[Topic, ...] = TOPICS
     secured: SecuredListener | None = None
     histories: dict[str, History] = field(default_factory=dict)  # The newest of each client.
+    telling: dict[str, Telling] = field(default_factory=dict)  # Of readers, by their names.
     writing: threading.Event = field(default_factory=threading.Event)  # Set: stop writing.
     reading: threading.Event = field(default_factory=threading.Event)  # Set: stop reading.
     reached: dict[tuple[str, str, int], int] = field(default_factory=dict)  # Reader, topic, partition → last offset.

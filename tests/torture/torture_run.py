@@ -83,7 +83,7 @@ class TortureRun:
         self.faults.end_duel()
         self.faults.breather(Planned(0, "breather", 0, 0))
         self.ground.writing.set()
-        end_threads(writing, self.history)
+        end_threads(writing, self.ground, self.history)
         self._see_log_let_go()
         settle(self.ground, self.history)
         read_everything(self.ground, self.history, 1)
@@ -93,7 +93,7 @@ class TortureRun:
         self.faults.kill_and_start()
         read_everything(self.ground, self.history, 2)
         self.ground.reading.set()
-        end_threads([*reading, sampled], self.history)
+        end_threads([*reading, sampled], self.ground, self.history)
         self.faults.finish()
 
     def _make_topics(self) -> None:

@@ -16,6 +16,7 @@ from holdfast.io.address import Address
 
 NOBODY: Final = 0
 LIVES_MAX: Final = 64
+GONE_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Lives:
     by_broker: Mapping[int, BrokerLife] = field(default_factory=dict)
     over: Mapping[int, int] = field(default_factory=dict)  # Lives that left a series behind, and whose they were.
     leaving: frozenset[int] = frozenset()  # Lives that hand over what they lead: they are given nothing.
+    gone: Mapping[int, BrokerLife] = field(default_factory=dict)  # The last that ended, of brokers that are not back.
 
     @property
     def leading(self) -> BrokerLife | None:
@@ -77,13 +79,23 @@ class Lives:
         if len(self.by_broker) >= LIVES_MAX:
             raise TooManyBrokers(LIVES_MAX)
         made = BrokerLife.from_row(broker, {**row, "life": self.last + 1})
-        return replace(self, last=made.life, by_broker=MappingProxyType({**self.by_broker, broker: made}))
+        gone = {each: found for each, found in self.gone.items() if each != broker}
+        lives = MappingProxyType({**self.by_broker, broker: made})
+        return replace(self, last=made.life, by_broker=lives, gone=MappingProxyType(gone))
 
     def ended(self, broker: int, life: int) -> Lives:
         self.check(broker, life)
         left = {each: found for each, found in self.by_broker.items() if each != broker}
         leader = NOBODY if self.leader == life else self.leader
-        return replace(self, leader=leader, by_broker=MappingProxyType(left), leaving=self.leaving - {life})
+        gone = {each: found for each, found in self.gone.items() if each != broker}
+        gone = dict([*gone.items(), (broker, self.by_broker[broker])][-GONE_MAX:])
+        return replace(
+            self,
+            leader=leader,
+            by_broker=MappingProxyType(left),
+            leaving=self.leaving - {life},
+            gone=MappingProxyType(gone),
+        )
 
     def left_by(self, broker: int, life: int) -> Lives:
         self.check(broker, life)
@@ -118,14 +130,18 @@ class Lives:
         rows = {str(broker): each.to_row() for broker, each in self.by_broker.items()}
         over = {"over": [list(each) for each in self.over.items()]} if self.over else {}
         leaving = {"leaving": sorted(self.leaving)} if self.leaving else {}
-        return {"last": self.last, "leader": self.leader, "brokers": rows, **over, **leaving}
+        gone = {"gone": {str(broker): each.to_row() for broker, each in self.gone.items()}} if self.gone else {}
+        return {"last": self.last, "leader": self.leader, "brokers": rows, **over, **leaving, **gone}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Lives:
-        rows = {int(broker): BrokerLife.from_row(int(broker), row) for broker, row in body["brokers"].items()}
+        rows, gone = (
+            MappingProxyType({int(broker): BrokerLife.from_row(int(broker), row) for broker, row in some.items()})
+            for some in (body["brokers"], body.get("gone", {}))
+        )
         over = dict(body.get("over", ()))
         leaving = frozenset(body.get("leaving", ()))
-        return cls(body["last"], body["leader"], MappingProxyType(rows), MappingProxyType(over), leaving)
+        return cls(body["last"], body["leader"], rows, MappingProxyType(over), leaving, gone)
 
 
 def join(broker: int, incarnation: str, place: str, name: str, listeners: Mapping[str, Address]) -> list[Any]:

@@ -34,7 +34,7 @@ from holdfast.io.store_errors import StoreSetBack
 log = logging.getLogger(__name__)
 
 _JOINS_EVERY = 2  # Intervals: so often a leader looks who has joined, for clients that ask it,
-_GONE_S = 30.0  # So long a broker that was taken over is still told of.
+_GONE_S = 30.0  # So long clients are still told of a broker that has gone, from when we first know of it.
 _OTHERS_EVERY = 3  # and, of these looks, in one of so many whether the others still live: nobody waits for their end.
 
 
@@ -92,8 +92,7 @@ class Member:
         self.beat_at = clock.boottime()  # When the last beat that succeeded began.
         self.leads = False
         self.unreachable: Callable[[], Collection[int]] = tuple  # Brokers that we cannot reach.
-        self._seen: Mapping[int, BrokerLife] = {}  # Who lived when we last looked.
-        self._gone: dict[int, tuple[float, BrokerLife]] = {}  # Whom others or we have ended, and when.
+        self._gone_at: dict[int, float] = {}  # When we first knew that a life is over.
 
     @property
     def metadata(self) -> Metadata:
@@ -206,9 +205,14 @@ class Member:
         if self._clock.boottime() - self._log.seen_at > age_s_max:
             await self._calls.run(self._log.refresh)
         lives = self._log.metadata.lives
+        self._note_gone(lives)
         if not lives.has(self.life.life):
             raise LifeEnded(self.life.broker, self.life.life)
         return lives
+
+    def _note_gone(self, lives: Lives) -> None:
+        now = self._clock.boottime()
+        self._gone_at = {each.life: self._gone_at.get(each.life, now) for each in lives.gone.values()}
 
     async def _try_to_lead(self, lives: Lives) -> None:
         """The eldest at once, the next one an interval later, and so on: one version of the metadata decides."""
@@ -232,7 +236,6 @@ class Member:
             silent_s = self._watch(gone).silent_s
             said = "broker %d has said nothing for %.1f s: broker %d takes over"
             log.warning(said, gone.broker, silent_s, self.life.broker, extra={"facts": facts | {"gone": gone.broker}})
-            self._gone[gone.broker] = self._clock.boottime(), gone
             await self._forget(gone)
 
     async def lead_on(self, on_over: Callable[[HoldfastError], None]) -> None:
@@ -258,7 +261,6 @@ class Member:
                 if number % (_JOINS_EVERY * _OTHERS_EVERY) == 0:
                     await self._calls.run(self._log.check_not_set_back)
                 lives = await self._look(self._interval_s)
-                self._note_gone(lives)
                 for each in lives.eldest_first:
                     if each.life != self.life.life and await self._is_silent(each):
                         await self._end_in_turn(each, lives)
@@ -267,11 +269,6 @@ class Member:
                 return
             except HoldfastError as failure:
                 log.debug("the others cannot be looked at: %s", failure)
-
-    def _note_gone(self, lives: Lives) -> None:
-        now = self._clock.boottime()
-        self._gone |= {broker: (now, each) for broker, each in self._seen.items() if broker not in lives.by_broker}
-        self._seen = lives.by_broker
 
     async def _end_in_turn(self, gone: BrokerLife, lives: Lives) -> None:
         """The eldest at once, the next one an interval later, and so on."""
@@ -300,15 +297,17 @@ class Member:
     # To look at others
 
     def others(self, listener: str) -> list[tuple[int, Address]]:
-        """Who else lives, and where clients of this listener find it; for a while also whom we have taken over.
+        """Who else lives, and where clients of this listener find it; for a while also who has gone.
 
-        librdkafka loses sight of a partition whose leader changes in the answer that its broker is missing from.
+        librdkafka loses sight of a partition whose leader changes in the answer that its broker is missing from, and
+        waits for ever for a coordinator that was missing from one. So no answer may be without it: the version that
+        ends a life tells where it was, to us and to whoever starts later.
         """
-        known = {each.broker: each for each in self.metadata.lives.by_broker.values()}
+        lives = self.metadata.lives
+        self._note_gone(lives)
         since = self._clock.boottime() - _GONE_S
-        for broker, (at, gone) in self._gone.items():
-            if at > since:
-                known.setdefault(broker, gone)
+        gone = {broker: each for broker, each in lives.gone.items() if self._gone_at[each.life] > since}
+        known = {**gone, **lives.by_broker}
         known.pop(self._me.broker, None)
         return [(each.broker, each.listeners[listener]) for each in known.values() if listener in each.listeners]
 

@@ -7,14 +7,16 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from tests.torture.clients.seeing import Seeing
+from tests.torture.clients.telling import Telling
 from tests.torture.ground import READS_MAX, Ground
 from tests.torture.patience import Patience
 
 
-def reader(ground: Ground, *, committed: bool) -> Consumer:
+def reader(ground: Ground, telling: Telling, *, committed: bool) -> Consumer:
     level = "read_committed" if committed else "read_uncommitted"
     more: dict[str, Any] = {"isolation_level": level, "enable_partition_eof": True, "fetch_wait_max_ms": 100}
-    return Consumer(ground.settings(group_id="nobody", enable_auto_commit=False, auto_offset_reset="earliest", **more))
+    settings = ground.settings(group_id="nobody", enable_auto_commit=False, auto_offset_reset="earliest", **more)
+    return Consumer({**settings, **telling.settings})
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Follower:
     def run(self, ground: Ground) -> None:
         history = ground.history(self.name)
         seeing = Seeing(ground, history, committed=self.committed)
-        consumer = reader(ground, committed=self.committed)
+        telling = ground.telling[self.name] = Telling(self.name)
+        consumer = reader(ground, telling, committed=self.committed)
         consumer.assign(
             [TopicPartition(each, n, OFFSET_BEGINNING) for each in self.topics for n in range(ground.partitions(each))]
         )
@@ -50,7 +53,8 @@ def read_whole(
     """
     history = ground.history(who)
     seeing = Seeing(ground, history, committed=committed)
-    consumer = reader(ground, committed=committed)
+    telling = ground.telling[who] = Telling(who)
+    consumer = reader(ground, telling, committed=committed)
     left = {(topic, partition) for topic in topics for partition in range(ground.partitions(topic))}
     patience = Patience(patience_s)
     consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in sorted(left)])

@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from tests.torture.clients.seeing import Seeing
+from tests.torture.clients.telling import Telling
 from tests.torture.ground import READS_MAX, Ground
 from tests.torture.history import History
 
@@ -53,7 +54,8 @@ class _Stay:
             isolation_level="read_committed",
             fetch_wait_max_ms=100,
         )
-        self._consumer = Consumer({**settings, **FOR_PROTOCOL[member.protocol]})
+        telling = ground.telling[member.name] = Telling(member.name)
+        self._consumer = Consumer({**settings, **FOR_PROTOCOL[member.protocol], **telling.settings})
 
     def run(self) -> None:
         self._consumer.subscribe(list(self._member.topics), on_assign=self._assigned, on_revoke=self._revoked)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaException, Producer
 from tests.torture.clients.reports import Reports
+from tests.torture.clients.telling import Telling
 from tests.torture.facts import value_of
 from tests.torture.ground import PARTITIONS, TXN, Ground
 from tests.torture.history import History
@@ -62,7 +63,9 @@ class Transactor:
 
 def client(ground: Ground, transactional_id: str, **more: str) -> Producer:
     times = {"transaction_timeout_ms": 20_000, "linger_ms": 2}
-    made = Producer(ground.settings(transactional_id=transactional_id, acks="all", **times, **more))
+    telling = ground.telling[transactional_id] = Telling(transactional_id)
+    settings = ground.settings(transactional_id=transactional_id, acks="all", **times, **more)
+    made = Producer({**settings, **telling.settings})
     try:
         insist(lambda: made.init_transactions(_CALL_S))
     except MustAbort as failure:
