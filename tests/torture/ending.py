@@ -43,13 +43,17 @@ def end_threads(threads: list[threading.Thread], ground: Ground, history: Histor
     for thread in threads:
         thread.join(max(0.1, deadline - time.monotonic()))
         if thread.is_alive():
-            frame = sys._current_frames().get(thread.ident or 0)
-            where = traceback.format_stack(frame)[-4:]
+            where = _where(thread)
             told = ground.telling.get(thread.name)
             facts: dict[str, Any] = {"connections": told.brokers} if told else {}
             history.info("unfinished", what=f"{thread.name} does not come to its end", where=where, **facts)
             if told:
                 told.write(ground.folder)
+
+
+def _where(thread: threading.Thread) -> list[str]:
+    """What it is doing: the last of its calls."""
+    return traceback.format_stack(sys._current_frames().get(thread.ident or 0))[-4:]
 
 
 def settle(ground: Ground, history: History) -> None:
@@ -101,10 +105,12 @@ def tell_why(ground: Ground, history: History, who: str, topic: str, partition: 
     """What somebody, or a group, that stands still waits for: in their own words, and in those of each broker."""
     place, at = [topic, partition], ground.reached.get((who, topic, partition), -1)
     brokers = words_of_each(ground.bootstrap, topic, partition)
+    at_work = {thread.name: thread for thread in threading.enumerate()}
     says: dict[str, Any] = {}
     for name, telling in dict(ground.telling).items():
         if name == who or name.startswith(f"{who}-"):
             says[name] = {"partition": telling.of(topic, partition), "connections": telling.brokers}
+            says[name] |= {"where": _where(at_work[name])[-1:]} if name in at_work else {}
             telling.write(ground.folder)
     history.info("stands still", reader=who, place=place, reached=at, last=last, says=says, brokers=brokers)
 

@@ -21,7 +21,7 @@ The ops, and their facts, as clients write them down:
     breather    info: seconds, stuck: who was not acknowledged though nothing disturbed
     idle        info: entries: how much the write-ahead log still holds though nobody writes
     duel        info: see `Duel`
-    sample      info: process, rss, handles, connections · limits  info: rss, handles, files, growth, entries
+    sample      info: process, rss, handles, connections · limits  info: rss, handles, files, growth, entries; hears_s
 
 A record's value says what it is: `producer:number:txn:`, and padding. `txn` is - outside of transactions.
 """
@@ -120,6 +120,7 @@ class Limits(NamedTuple):
     files: int = 1 << 62  # Handles besides the connections, while nothing disturbs.
     growth: int = 1 << 62  # Bytes that one process may grow by after it has settled.
     entries: int = 1 << 62  # In the write-ahead log, while nobody writes.
+    hears_s: float = 0.0  # So long a broker of several may take records of a topic that another has deleted.
 
 
 NO_LIMITS = Limits()

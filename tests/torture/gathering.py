@@ -162,7 +162,7 @@ def _sample(facts: Facts, event: Event, _: float) -> None:
 
 
 def _limits(facts: Facts, event: Event, _: float) -> None:
-    facts.limits = Limits(*(event[name] for name in ("rss", "handles", "files", "growth", "entries")))
+    facts.limits = Limits(**{name: event[name] for name in Limits._fields if name in event})
 
 
 def _breather(facts: Facts, event: Event, _: float) -> None:

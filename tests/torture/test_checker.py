@@ -421,6 +421,17 @@ def test_a_deletion_without_an_answer_may_be_done_later() -> None:
     assert "lost" in {problem.rule for problem in check(events)}
 
 
+@pytest.mark.parametrize(("hears_s", "lost"), [(60.0, set()), (1.0, {"lost"})])
+def test_a_broker_of_several_may_hear_of_a_deletion_later(hears_s: float, lost: set[str]) -> None:
+    """C8: until then it takes records that are gone with the topic; no longer."""
+    events = deepcopy(good_story())
+    next(of(events, "limits"))["hears_s"] = hears_s
+    for read in of(events, "read", topic="phoenix"):
+        if "final" in read:
+            drop(read, 0)
+    assert {problem.rule for problem in check(events)} & {"lost"} == lost
+
+
 def test_every_rule_can_fail() -> None:
     """A8: no rule is there that no history breaks."""
     assert {rule.__name__ for rule in RULES} == set(MUTATIONS)

@@ -39,7 +39,8 @@ def _may_be_gone(facts: Facts, record: Id, ack: Ack, low: int, stored: dict[int,
     if like == "memory":
         return any(facts.sent[record].at <= when for when in facts.unclean)
     if like == "reborn":
-        return any(facts.sent[record].at <= span.at for span in facts.deleted.get(ack.place[0], []))
+        hears_s = facts.limits.hears_s
+        return any(facts.sent[record].at <= span.at + hears_s for span in facts.deleted.get(ack.place[0], []))
     return False
 
 
