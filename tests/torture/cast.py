@@ -88,7 +88,6 @@ def writers(administrator: Administrator, options: Options) -> list[Client]:
         ]
     return [
         *more,
-        SingleSender("single", ONE),
         Sender("light", LIGHT, once=False),
         *common_writers(administrator),
     ]
@@ -100,6 +99,7 @@ def common_writers(administrator: Administrator) -> list[Client]:
         Sender("idem-a", ONE, once=True),
         Sender("idem-b", ONE, once=True),
         Sender("plain", ONE, once=False),
+        SingleSender("single", ONE),
         Sender("short", SHRINKING, once=True),
         Sender("cut", CUT, once=True),
         Sender("keyed", COMPACTED, once=True),
