@@ -1,14 +1,15 @@
-"""What a client of librdkafka tells of itself, so that one that stands still says what it waits for."""
+"""What a client of librdkafka tells of itself, so that one that stands still says what it waits for.
+
+Its statistics, and not its debug log: with that, librdkafka 2.16 reads names of connections that it has given up, and a
+client of Python fails in the middle of a call because they are no text any more.
+"""
 
 from __future__ import annotations
 
 import json
-import logging
-from collections import deque
 from pathlib import Path
 from typing import Any
 
-_LINES_MAX = 5_000
 _STATISTICS_MS = 1000
 _OF_PARTITION = (
     "fetch_state",
@@ -25,29 +26,16 @@ _OF_PARTITION = (
 _OF_BROKER = ("nodeid", "source", "state", "stateage", "outbuf_cnt", "waitresp_cnt", "connects", "disconnects")
 
 
-class Telling(logging.Handler):
-    """The newest statistics of one client, and its last words; `settings` have them come here."""
+class Telling:
+    """The newest statistics of one client; `settings` have them come here."""
 
     def __init__(self, client: str) -> None:
-        super().__init__()
         self._client = client
-        self._lines: deque[str] = deque(maxlen=_LINES_MAX)
         self._statistics: dict[str, Any] = {}
-        self._logger = logging.Logger(f"torture.librdkafka.{client}")
-        self._logger.addHandler(self)
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {
-            "logger": self._logger,
-            "log_level": 7,
-            "debug": "topic,metadata,broker,cgrp",  # Who leads, who is where, what becomes of connections.
-            "statistics.interval.ms": _STATISTICS_MS,
-            "stats_cb": self._told,
-        }
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(f"{record.created:.3f} {record.getMessage()}")
+        return {"statistics.interval.ms": _STATISTICS_MS, "stats_cb": self._told}
 
     def _told(self, statistics: str) -> None:
         self._statistics = json.loads(statistics)
@@ -68,4 +56,3 @@ class Telling(logging.Handler):
     def write(self, folder: Path) -> None:
         """All of it, for whoever looks closer."""
         (folder / f"{self._client}.statistics.json").write_text(json.dumps(self._statistics, indent=1))
-        (folder / f"{self._client}.log").write_text("\n".join(self._lines))
