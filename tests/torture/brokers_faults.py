@@ -119,6 +119,12 @@ class BrokersFaults:
             self._away.add(number)
             self._brokers.kill(number, with_disk=with_disk)
 
+    def _stop(self, number: int) -> None:
+        """In one go: a timer of an earlier fault may have started it meanwhile, and it counts as back then."""
+        with self._brokers.lock:
+            self._away.add(number)
+            self._brokers.stop(number)
+
     def _beside(self, name: str, run: Callable[[], None]) -> None:
         """A command takes its time, and the schedule goes on."""
         thread = threading.Thread(target=run, name=name, daemon=True)
@@ -154,8 +160,7 @@ class BrokersFaults:
         self._in(fault.seconds / 4, lambda: self._brokers.thaw(number, process))
 
     def leave(self, fault: Planned, number: int) -> None:
-        self._away.add(number)
-        self._brokers.stop(number)
+        self._stop(number)
         self._in(fault.seconds, lambda: self._start(number))
 
     def drain(self, fault: Planned, number: int) -> None:
@@ -167,7 +172,7 @@ class BrokersFaults:
         def run() -> None:
             told = self._brokers.command("drain", str(number), "--seconds", "20")
             self._history.info("command", what="drain", number=number, code=told.returncode, said=told.stderr[-300:])
-            self._brokers.stop(number)
+            self._stop(number)
             self._start(number)
 
         self._beside("drain", run)
