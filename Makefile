@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale bench-sync bench-cluster demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
+.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate bench-scale bench-sync bench-cluster bench-first demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -114,6 +114,11 @@ bench-cluster: install
 	@.ci/install-versitygw
 	@.ci/install-java-clients
 	@.ci/run-if-there benchmarks/cluster/run.py $(if $(filter quick,$(BENCH)),--quick)
+	@$(BIN)/python docs/tools/bench_page.py
+
+# bench-first: what a newcomer waits for: set-up, starts, the first ack, the fixture, the demo, and sizes; less with BENCH=quick
+bench-first: install $(if $(JVM),$(STAMP)-spark)
+	@.ci/run-if-there benchmarks/first/run.py $(if $(filter quick,$(BENCH)),--quick)
 	@$(BIN)/python docs/tools/bench_page.py
 
 # demo: kill a broker under a million events, and check every one of them; fewer with EVENTS=

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.results import Run, surroundings
 from benchmarks.tables import Table
 
-NAMES = ("wal", "log", "broker", "operate", "scale", "spark", "subscribe", "sync", "cluster")
+NAMES = ("wal", "log", "broker", "operate", "scale", "spark", "subscribe", "sync", "cluster", "first")
 PARTS = {
     "broker": ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights"),
     "operate": ("operate-console",),
