@@ -19,6 +19,17 @@ _SHARED = "broker/shared_topics.py"
 
 BUGS = [
     Bug(
+        "partitions that come together are opened one after the other",
+        (
+            Edit(
+                "broker/shared_topics.py",
+                "    tasks = [asyncio.ensure_future(each) for each in works]\n",
+                "    return [await each for each in works]\n",
+            ),
+        ),
+        ("tests/cluster/test_leaders.py::test_partitions_that_come_together_are_opened_together",),
+    ),
+    Bug(
         "cluster: nobody notices that the store was put back",
         (Edit("cluster/version_log.py", "if newest is None or newest < known:", "if newest is None:"),),
         (f"{WRONG}::test_brokers_end_when_their_store_is_put_back[many]",),

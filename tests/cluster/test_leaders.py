@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 import pytest
 from tests.cluster.leaders_world import PARTITIONS, TOPIC, LeadersWorld, LifeOfBroker
@@ -11,11 +13,15 @@ from tests.log.log_world import batch, fill, in_loop, numbered, read_all, turns
 from holdfast.cluster.leads import Lead
 from holdfast.cluster.lives import end
 from holdfast.errors import Fenced
+from holdfast.io.calls import InlineCalls
 from holdfast.io.objects.faulty import Call, FailBefore, FailEarly, Fault
 from holdfast.log.rounds.series import every_series
 from holdfast.segment.errors import HigherEpoch
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.types import PartitionId
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SEEDS = 12
 STEPS = 300
@@ -97,6 +103,42 @@ async def test_a_series_is_forgotten_when_no_row_names_its_life() -> None:
     await heir.care()
     assert not heir.metadata.metadata.lives.over
     assert [each.id.life for each in every_series(world.objects) if each.is_forgotten] == [lost.life]
+
+
+class CountedCalls(InlineCalls):
+    """Calls that take some turns of the loop, and how many were under way together."""
+
+    under_way = most = 0
+
+    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await turns(3)
+            return await super().run(call, *args, **kwargs)
+        finally:
+            self.under_way -= 1
+
+
+@in_loop
+async def test_partitions_that_come_together_are_opened_together() -> None:
+    """C2: who takes over a hundred does not wait for the store a hundred times, one after the other."""
+    world, lost, _ = await two_lives()
+    for each in lost.open.values():
+        await fill(each, 2)
+    heir, calls = LifeOfBroker(world, 8), CountedCalls()
+    heir.calls = calls
+    await heir.begin()
+    heir.metadata.refresh()
+    for each in heir.metadata.metadata.lives.eldest_first:
+        if each.life != heir.life:
+            heir.metadata.commit(end(each))
+    await heir.care()
+    calls.most = 0
+    await heir.follow()
+    assert len(heir.open) == calls.most == PARTITIONS
+    for each in heir.open.values():
+        assert await read_all(each) == numbered(0, 2)
 
 
 async def takeover_requests(stored: int, rounds: int) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, TypeVar
 from uuid import UUID
 
 from holdfast.broker.configs.topic import partition_settings
@@ -26,6 +26,8 @@ from holdfast.log.settings import PartitionSettings
 from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 ONE_LEADER_ONLY = "share groups need one leader: there are none with cluster.leaders=many"
 
@@ -143,11 +145,10 @@ class SharedTopics(Topics):
             await self._drop(gone)
         waits = [self._follow_topic(topic) for topic in metadata.topics.values() if self._has_changed(topic)]
         if waits:
-            done = await asyncio.gather(*waits, return_exceptions=True)
-            self.on_moved()
-            for each in done:
-                if isinstance(each, BaseException):
-                    raise each
+            try:
+                await _all_of(waits)
+            finally:
+                self.on_moved()
 
     def _has_changed(self, topic: Topic) -> bool:
         opened = self.find_id(topic.topic_id)
@@ -172,12 +173,14 @@ class SharedTopics(Topics):
         before: tuple[PartitionLog | NotOpen, ...] = () if opened is None else opened.logs
         settings = partition_settings(topic.configs, self._defaults)
         logs = list(before[: topic.partitions])
-        for number, found in enumerate(logs):
-            home = PartitionId(topic.topic_id, number)
-            if self._is_other(home, found):
-                if isinstance(found, PartitionLog):
-                    self._logs.drop(found)
-                logs[number] = await self._open_partition(topic, number, settings)
+        others = [at for at, found in enumerate(logs) if self._is_other(PartitionId(topic.topic_id, at), found)]
+        for number in others:
+            if isinstance(found := logs[number], PartitionLog):
+                self._logs.drop(found)
+        # Together: whoever takes over many would wait for the store once for each.
+        opening = (self._open_partition(topic, number, settings) for number in others)
+        for number, found in zip(others, await _all_of(opening), strict=True):
+            logs[number] = found
         made = await self._open_topic(topic, tuple(logs))
         self._follow(topic, made.logs)
         self._add(made)
@@ -271,3 +274,10 @@ class SharedTopics(Topics):
     def _put(self, opened: OpenTopic, number: int, found: PartitionLog | NotOpen) -> None:
         self._add(OpenTopic(opened.topic, (*opened.logs[:number], found, *opened.logs[number + 1 :])))
         self.on_moved()
+
+
+async def _all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all of them give. One that fails holds up no other; when all have ended, why it failed is raised."""
+    tasks = [asyncio.ensure_future(each) for each in works]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [each.result() for each in tasks]  # Where a partition is led elsewhere that is a result, and no failure.
