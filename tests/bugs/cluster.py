@@ -54,8 +54,8 @@ BUGS = [
         "tools take what was flushed in an earlier epoch for the tail",
         (
             Edit(
-                "operate/wal_tails.py",
-                "lead.life == life and read_header(found.content).leader_epoch >= lead.epoch",
+                "log/rounds/seen.py",
+                "lead.life == life and epoch >= lead.epoch",
                 "lead.life == life",
             ),
         ),
@@ -196,7 +196,7 @@ BUGS = [
     ),
     Bug(
         "tools see nothing of what is only in rounds",
-        (Edit("operate/wal_tails.py", "    if not series:\n        return None\n", "    return None\n"),),
+        (Edit("log/rounds/seen.py", "    if not series:\n", "    if series:\n"),),
         (f"{TAILS}::test_the_tail_of_a_live_log_is_seen_and_left_alone",),
     ),
 ]

@@ -102,8 +102,13 @@ BUGS = [
     Bug(
         "a series is settled that is not sealed",
         (
-            Edit(_SETTLE, "    series.seal(why)\n    return read_series(", "    return look_at_series("),
+            Edit(
+                _SETTLE,
+                "    series.seal(why)\n    return read_series(series, executor)",
+                "    return look_at_series(series, executor or ThreadPoolExecutor(1), Series.get)",
+            ),
             Edit(_SETTLE, "takeover import read_series", "takeover import look_at_series"),
+            Edit(_SETTLE, "futures import Executor", "futures import Executor, ThreadPoolExecutor"),
         ),
         (LEADERS,),
     ),

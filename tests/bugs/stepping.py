@@ -17,15 +17,15 @@ BUGS = [
     bug(
         "an archive stops at what nobody can read",
         "spark/jobs/archive/rows.py",
-        "Decoder(place=piece.segment.name, skip=telling(stepped.add, piece.start, piece.end))\n",
-        "Decoder(place=piece.segment.name)\n",
+        "Decoder(place=piece.name, skip=telling(stepped.add, piece.start, piece.end))\n",
+        "Decoder(place=piece.name)\n",
         SPARK + "::test_an_archive_steps_over_what_nobody_can_read",
     ),
     bug(
         "the survey of a merge counts records that its second pass steps over",
         "spark/jobs/merge/survey.py",
-        "piece.segment.name, whole=True, skip=",
-        "piece.segment.name, skip=",
+        "piece.name, whole=True, skip=",
+        "piece.name, skip=",
         SPARK + "::test_a_merge_steps_over_what_nobody_can_read",
     ),
     bug(

@@ -110,7 +110,7 @@ def test_the_commands_of_subscriptions_and_sync_run(tmp_path: Path) -> None:
 
 
 def test_a_backup_is_made_restored_and_served_as_the_guide_says(tmp_path: Path) -> None:
-    backing_up, _, restoring = blocks("docs/guides/backup.md")
+    backing_up, *_, restoring = blocks("docs/guides/backup.md")
     place = str(tmp_path / "backup")
     with running_broker(tmp_path / "data") as broker:
         broker.topic("orders", "tea")

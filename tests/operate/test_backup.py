@@ -160,7 +160,7 @@ def test_a_repair_behind_a_backups_back_takes_nothing_out_of_it(data: Path, tmp_
 
     copied = LocalObjects(tmp_path / "copy" / "objects")
     target = FaultyObjects(copied, lambda call: Delay(put_back) if call[1:] == ("put", CLUSTER) else None)
-    back_up(RealDirectory(data / "wal"), LocalObjects(data / "objects"), tmp_path / "copy", target)
+    back_up(RealDirectory(data / "wal"), data, LocalObjects(data / "objects"), tmp_path / "copy", target)
     assert not kept.exists()
     assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 1  # The damaged manifest is in the copy, too.
     _, items, summary = repair(tmp_path / "again")

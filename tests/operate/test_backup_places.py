@@ -110,7 +110,7 @@ def test_what_a_backup_that_was_broken_off_has_written_is_known(data: Path, tmp_
 
         target = FaultyObjects(LocalObjects(copy / "objects"), cut_off)
         with pytest.raises(Unavailable):
-            back_up(RealDirectory(data / "wal"), LocalObjects(data / "objects"), copy, target)
+            back_up(RealDirectory(data / "wal"), data, LocalObjects(data / "objects"), copy, target)
         assert "no whole backup" in refused("restore", copy, again)
         names = set(content(copy / "objects")) - {"backup.json"}
         assert len(names) >= puts
@@ -172,7 +172,7 @@ def test_a_segment_is_checked_as_it_passes(data: Path, tmp_path: Path) -> None:
     names = [str(path.relative_to(data / "objects")) for path in segments]
     source = FaultyObjects(LocalObjects(data / "objects"), once("get", names[0], WrongByte(300)))
     copied = LocalObjects(tmp_path / "copy" / "objects")
-    made = back_up(RealDirectory(data / "wal"), source, tmp_path / "copy", copied)
+    made = back_up(RealDirectory(data / "wal"), data, source, tmp_path / "copy", copied)
     assert (made.damaged, copied.get(names[0])) == ({}, sound)
     segments[0].write_bytes(sound[:-1])  # Cut short: its size is another, so it is looked at again.
     code, output = run("backup", data, tmp_path / "copy")

@@ -1,7 +1,7 @@
 """Bytes of segments for one task: opened and read a little ahead, in order, and held against their crc.
 
 A small segment that is wanted whole comes with one request; of others the index comes first, then only the intervals
-that can hold what is wanted, some megabytes at a time.
+that can hold what is wanted, some megabytes at a time. Of rounds just the batches of the partition come.
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
-from holdfast.catalog.plan import SegmentPart
+from holdfast.catalog.plan import Piece, RoundPart, SegmentPart
 from holdfast.catalog.times import LATEST, Times
 from holdfast.io.objects import Objects
+from holdfast.io.store_errors import Damaged
+from holdfast.io.versions import read_again
+from holdfast.log.rounds.seen import RoundRun
+from holdfast.record.batch import is_crc_right, split
+from holdfast.record.errors import InvalidBatch
 from holdfast.segment.index import Segment
 from holdfast.segment.scan import IntervalRun, check_run, open_segment, open_whole, read_run, runs
 
@@ -27,7 +32,7 @@ T = TypeVar("T")
 class RecordChunk(NamedTuple):
     """Whole batches of a piece, checked. All of the piece's batches below `next_offset` came here or before."""
 
-    piece: SegmentPart
+    piece: Piece
     data: memoryview
     next_offset: int
 
@@ -39,7 +44,7 @@ class _Opened(NamedTuple):
 
 
 def chunks(
-    objects: Objects, pieces: Iterable[SegmentPart], times: Times, chunk_size: int = CHUNK_SIZE
+    objects: Objects, pieces: Iterable[Piece], times: Times, chunk_size: int = CHUNK_SIZE
 ) -> Iterator[RecordChunk]:
     """What the pieces hold, in order. Raises NotFound at the first one whose segment is gone."""
     with ThreadPoolExecutor(OPEN_AHEAD + READ_AHEAD, thread_name_prefix="holdfast-read") as pool:
@@ -63,8 +68,8 @@ def ahead(pool: ThreadPoolExecutor, calls: Iterable[Callable[[], T]], count: int
             each.cancel()
 
 
-def _opening(objects: Objects, piece: SegmentPart, chunk_size: int) -> Callable[[], _Opened]:
-    return lambda: _open(objects, piece, chunk_size)
+def _opening(objects: Objects, piece: Piece, chunk_size: int) -> Callable[[], _Opened | RoundPart]:
+    return lambda: piece if isinstance(piece, RoundPart) else _open(objects, piece, chunk_size)
 
 
 def _open(objects: Objects, piece: SegmentPart, chunk_size: int) -> _Opened:
@@ -74,7 +79,13 @@ def _open(objects: Objects, piece: SegmentPart, chunk_size: int) -> _Opened:
     return _Opened(piece, open_segment(objects, info), None)
 
 
-def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> Iterator[Callable[[], RecordChunk]]:
+def _reads(
+    objects: Objects, opened: _Opened | RoundPart, times: Times, chunk_size: int
+) -> Iterator[Callable[[], RecordChunk]]:
+    if isinstance(opened, RoundPart):
+        for each in opened.runs:
+            yield _reading_round(objects, opened, each)
+        return
     first, last = _intervals(opened.piece, opened.segment, times)
     for run in runs(opened.segment, chunk_size, first, last):
         yield _reading(objects, opened, run, last)
@@ -106,3 +117,28 @@ def _read(objects: Objects, opened: _Opened, run: IntervalRun, last: int) -> Rec
         check_run(segment, run, data)
     next_offset = piece.end if run.stop == last else segment.offset_of(run.stop)
     return RecordChunk(piece, data, min(next_offset, piece.end))
+
+
+def _reading_round(objects: Objects, piece: RoundPart, run: RoundRun) -> Callable[[], RecordChunk]:
+    def read() -> RecordChunk:
+        data = read_again(
+            lambda: _checked(run, memoryview(objects.get(run.name, run.position, run.position + run.size)))
+        )
+        return RecordChunk(piece, data, min(run.end, piece.end))
+
+    return read
+
+
+def _checked(run: RoundRun, data: memoryview) -> memoryview:
+    """What a round has of a partition, held against the crcs of its batches."""
+    try:
+        at = run.start
+        for header, batch in split(data):
+            if not is_crc_right(header, batch) or header.base_offset != at:
+                raise Damaged(run.name, f"what it has from offset {at} on is not what was written")
+            at = header.end_offset
+    except InvalidBatch as failure:
+        raise Damaged(run.name, str(failure)) from failure
+    if len(data) != run.size or at != run.end:
+        raise Damaged(run.name, f"what it has from offset {run.start} to {run.end} is not what was written")
+    return data

@@ -91,7 +91,7 @@ def compact(
     from holdfast.spark.session.session import spark_session
 
     settings = settings_of("compact", master, conf)
-    found = open_catalog(path, store_options(store), topics=topics)
+    found = open_catalog(path, store_options(store), topics=topics, rounds=False)
     how: Any = None if cleanup is None else cleanup.value
     with (
         in_one_sentence(),

@@ -17,6 +17,7 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import UnknownStore, is_misspelt, open_objects
 from holdfast.io.versions import VersionRetries
+from holdfast.log.rounds.left import holds_entries
 from holdfast.log.rounds.series import PREFIX as ROUNDS
 from holdfast.segment.names import parse_manifest_name
 from holdfast.types import MANIFESTS, PartitionId
@@ -101,9 +102,24 @@ def _homes(objects: Objects, prefix: str) -> Iterator[PartitionId]:
 def wal_beside(data: Path, objects: Objects) -> RealDirectory | None:
     """The write-ahead log of a data directory; None if there is none, or it is in the store."""
     wal = data / "wal"
-    if not wal.is_dir() or (not any(wal.iterdir()) and next(iter(objects.list(ROUNDS)), None) is not None):
+    if not wal.is_dir() or (not any(wal.iterdir()) and has_rounds(objects)):
         return None
     return log_directory(wal)
+
+
+def has_rounds(objects: Objects) -> bool:
+    """Whether a write-ahead log is, or was, in the store."""
+    return next(iter(objects.list(ROUNDS)), None) is not None
+
+
+def is_all_there(objects: Objects) -> bool:
+    """Whether a store is known to be all there is of its partitions, because brokers keep their log in it.
+
+    One whose log was closed there may have another on some disk since: then its data directory has to be named.
+    """
+    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    metadata = MetadataLog(objects, read_cluster(objects), "", patience).metadata
+    return bool(metadata.lives.by_broker) or metadata.leads.is_spread or holds_entries(objects, patience)
 
 
 def log_directory(path: Path) -> RealDirectory:

@@ -10,25 +10,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.leads import Leads
-from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt
-from holdfast.io.chance import SystemChance
-from holdfast.io.clock import SystemClock
 from holdfast.io.disk import Directory
-from holdfast.io.objects import NotFound, Objects
-from holdfast.io.versions import VersionRetries
+from holdfast.io.objects import Objects
 from holdfast.log import entry
 from holdfast.log.metadata import LogMetadata, decode
 from holdfast.log.rounds.layout import RoundEntry, entries_of, kept_of
-from holdfast.log.rounds.series import all_series
-from holdfast.log.rounds.takeover import look_at_series
+from holdfast.log.rounds.seen import leads_in, look_at_rounds, may_be_needed
+from holdfast.log.rounds.series import Series
 from holdfast.operate.findings import WAL
 from holdfast.record.batch import BatchHeader, is_crc_right, read_header, split
 from holdfast.record.errors import InvalidBatch
@@ -42,9 +36,7 @@ from holdfast.wal.read import EntryReader, Stored
 from holdfast.wal.recovery.replay import Recovered, recover
 from holdfast.wal.state import LogId
 
-_NO_WRITER = VersionRetries(SystemClock(), SystemChance(), lambda _: None)
 _LOOKS = 5
-_READS_AT_A_TIME = 16  # Of rounds.
 _SIZE_PER_READ = 1 << 20
 _WIDTH = 2 + len(BatchHeader._fields)
 
@@ -101,41 +93,24 @@ def read_tails(directory: Directory) -> WalTails:
 
 def read_round_tails(objects: Objects) -> WalTails | None:
     """All tails of a write-ahead log that is in the store; None if there is none."""
-    series = all_series(objects, _NO_WRITER)
-    if not series:
-        return None
-    tails, index, leads = WalTails(), 0, _leads(objects)
-    with ThreadPoolExecutor(_READS_AT_A_TIME, thread_name_prefix="holdfast-rounds") as pool:
-        for each in series:
-            for found in look_at_series(each, pool):
-                kept = _kept(kept_of(found) or b"")
-                if kept is not None:
-                    tails.cluster, tails.deleted = kept.identity.cluster, tails.deleted | set(kept.deleted)
-                for content in entries_of(found):
-                    if not _is_needed(leads, each.id.life, content):
-                        continue
-                    name = each.name(found.header.number)
-                    _add_one(tails, index, content.kind, content.home, content.content, name)
+    tails: WalTails | None = None
+    index, leads = 0, leads_in(objects)
+    for series, rounds in look_at_rounds(objects, Series.get):
+        tails = tails or WalTails()
+        for found in rounds:
+            kept = _kept(kept_of(found) or b"")
+            if kept is not None:
+                tails.cluster, tails.deleted = kept.identity.cluster, tails.deleted | set(kept.deleted)
+            for each in entries_of(found):
+                if _is_needed(leads, series.id.life, each):
+                    _add_one(tails, index, each.kind, each.home, each.content, series.name(found.header.number))
                     index += 1
     return tails
 
 
-def _leads(objects: Objects) -> Leads:
-    """Who leads which partition, where each has a leader of its own. Read before the rounds: a partition that moves
-    meanwhile was flushed before, and manifests are read behind."""
-    try:
-        return MetadataLog(objects, read_cluster(objects), "", _NO_WRITER).metadata.leads
-    except NotFound:  # No broker has ever finished its start there.
-        return Leads()
-
-
 def _is_needed(leads: Leads, life: int, found: RoundEntry) -> bool:
-    """Whether an entry may be in no segment: where many lead, what is not flushed is with the life that the row names,
-    in the epoch of the row, and nowhere else. What an earlier stay has left, there or elsewhere, is flushed."""
-    if not leads.is_spread or found.kind != entry.BATCHES:
-        return True
-    lead = leads.of(found.home)
-    return lead.life == life and read_header(found.content).leader_epoch >= lead.epoch
+    is_batch = found.kind == entry.BATCHES
+    return not is_batch or may_be_needed(leads, life, found.home, read_header(found.content).leader_epoch)
 
 
 def _add_one(tails: WalTails, index: int, kind: int, home: PartitionId, content: Buffer, name: str) -> None:

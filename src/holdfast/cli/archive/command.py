@@ -124,8 +124,9 @@ def archive(
     Values that cannot be decoded go to a table of dead letters, with their offsets and the reason. Batches that nobody
     can read, from before records were looked at, are left out, named and counted.
 
-    What a running broker has not flushed yet is not in its store. With --bootstrap it is asked to flush first; without,
-    the records that are left out are counted, where --path is the broker's data directory.
+    What a running broker has not flushed yet is only in its write-ahead log. Where that is in the store, as that of a
+    cluster is, it is read there. Of a log on disk, the broker is asked to flush first with --bootstrap; without, the
+    records that are left out are counted, where --path is its data directory.
 
     With --follow it goes on in one process, with one line for each commit: its rows, and how old the newest of them was
     by then. A store or a broker that is away is waited for. SIGTERM and Ctrl-C end it between two steps.

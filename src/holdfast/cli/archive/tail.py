@@ -9,7 +9,7 @@ from holdfast.catalog.catalog import Catalog
 from holdfast.cli.terminal.broker import asking
 from holdfast.client import ClientSettings
 from holdfast.operate.place import wal_beside
-from holdfast.operate.wal_tails import read_round_tails, read_tails
+from holdfast.operate.wal_tails import read_tails
 
 
 def flush_first(broker: ClientSettings, topics: Iterable[str]) -> None:
@@ -20,12 +20,15 @@ def flush_first(broker: ClientSettings, topics: Iterable[str]) -> None:
 
 
 def unflushed(path: str, catalog: Catalog) -> dict[str, int]:
-    """By topic, the offsets of its write-ahead log that no segment has; nothing where the log is not at hand."""
+    """By topic, the offsets of its write-ahead log that no segment has; nothing where the log is not at hand.
+
+    Of a log in the store there are none: the archive reads its rounds.
+    """
     is_beside = "://" not in path and Path(catalog.store.url) == Path(path).absolute() / "objects"
     wal = wal_beside(Path(path), catalog.store.open()) if is_beside else None
-    tails = read_round_tails(catalog.store.open()) if wal is None else read_tails(wal)
-    if tails is None:
+    if wal is None:
         return {}
+    tails = read_tails(wal)
     counts: dict[str, int] = {}
     for where, manifest in catalog.manifests.items():
         if manifest.home in tails.rows and manifest.home.topic_id not in tails.deleted:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from holdfast.operate.backup.run import Made
 
 DataArgument = Annotated[str, typer.Argument(metavar="DIR", help="The broker's data directory, such as ./data.")]
+SourceArgument = Annotated[
+    str, typer.Argument(metavar="DIR", help="The broker's data directory, such as ./data, or the store of a cluster.")
+]
 BackupArgument = Annotated[str, typer.Argument(metavar="BACKUP", help="The directory of the backup.")]
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="URL", help="Where the segments are, if not in the data directory.")
@@ -29,7 +32,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def backup(
-    data: DataArgument,
+    data: SourceArgument,
     target: BackupArgument,
     store: StoreOption = None,
     backup_store: BackupStoreOption = None,
@@ -37,6 +40,8 @@ def backup(
     report: ReportOption = False,
 ) -> None:
     """Copy a data directory and its store, also while a broker runs on it: all that was acknowledged is in the copy.
+
+    Of a cluster, and of a broker with `wal.place=store`, the store is all there is: name that. The brokers may be gone.
 
     A backup that is there already is brought up to date, and only what is new is copied. Anything else that is
     there is refused and stays as it is. What is damaged or lost already is copied as it is and said, and the exit code
@@ -47,14 +52,15 @@ def backup(
       holdfast backup ./data /backup/holdfast
       holdfast backup ./data /backup/holdfast --store s3://bucket/prefix
       holdfast backup ./data ./backup --store s3://bucket/a --backup-store s3://other/b
+      holdfast backup s3://bucket/prefix /backup/cluster
     """
-    from holdfast.cluster.identity import read_cluster
+    from holdfast.cluster.identity import CLUSTER, read_cluster
     from holdfast.errors import Rejected
     from holdfast.io.objects.open import open_objects
     from holdfast.operate.backup.apart import check_apart
     from holdfast.operate.backup.marker import NAME, expect_target
     from holdfast.operate.backup.run import back_up
-    from holdfast.operate.place import open_place
+    from holdfast.operate.place import has_rounds, is_all_there, open_place
 
     if "://" not in data and (Path(data) / NAME).exists():
         told = (
@@ -63,12 +69,15 @@ def backup(
         told += f"it since, so that it is a data directory now, remove {Path(data) / NAME} and try again"
         raise Rejected(f"{data} is itself a backup, its {NAME} says: {told}")
     place = open_place(data, store)
-    if place.wal is None:
+    folder = None if "://" in data or (Path(data) / CLUSTER).exists() else Path(data)
+    is_known = has_rounds(place.objects) if folder else is_all_there(place.objects)
+    if place.wal is None and not is_known:
         raise Rejected(f"{data} has no write-ahead log: name the data directory, and its store with --store")
+    logs = [] if place.wal is None else [place.wal.path]
     target_store = backup_store or str(Path(target) / "objects")
-    check_apart([data, place.wal.path, place.objects.url], [target, target_store])
+    check_apart([data, *logs, place.objects.url], [target, target_store])
     expect_target(Path(target), read_cluster(place.objects))  # Before anything is made there.
-    made = back_up(place.wal, place.objects, Path(target), open_objects(target_store))
+    made = back_up(place.wal, folder, place.objects, Path(target), open_objects(target_store))
     if report:
         said = f"to {target}: {made.objects} objects of {made.size} bytes copied, {len(made.damaged)} of them damaged"
         keep_result(place.objects, "backup", said, is_good=not made.damaged)
@@ -83,6 +92,8 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Put a backup into a new data directory, and into an empty store.
+
+    Of a cluster only the store is filled: each of its brokers begins with an empty directory.
 
     \b
     Examples:

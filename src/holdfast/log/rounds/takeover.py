@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from holdfast.io.objects import NotFound
 from holdfast.log.rounds.errors import SeriesBroken
@@ -12,6 +12,16 @@ from holdfast.log.rounds.format import SEAL, Round
 from holdfast.log.rounds.series import Series
 
 T = TypeVar("T")
+
+
+class RoundOrSeal(Protocol):
+    """A round, or what somebody keeps of it."""
+
+    @property
+    def is_seal(self) -> bool: ...
+
+
+S = TypeVar("S", bound=RoundOrSeal)
 
 _LOOKS = 5
 
@@ -34,7 +44,7 @@ def take_over(
     return load()
 
 
-def look_at_series(series: Series, executor: Executor | None = None) -> list[Round]:
+def look_at_series(series: Series, executor: Executor, get: Callable[[Series, int], S]) -> list[S]:
     """The rounds of a series that may still be written, as far as they count whatever comes: none is absent below.
 
     Whoever ends it takes the first absent number, or did so: then it is read as one that is sealed. None if the series
@@ -47,7 +57,7 @@ def look_at_series(series: Series, executor: Executor | None = None) -> list[Rou
                 return []
             start, taken = series.header(numbers[-1]).needed_from, set(numbers)
             end = next(number for number in range(start, numbers[-1] + 2) if number not in taken)
-            rounds = list((executor.map if executor else map)(series.get, range(start, end)))
+            rounds = list(executor.map(lambda number: get(series, number), range(start, end)))
             above_is_sealed = any(series.header(number).kind == SEAL for number in numbers if number > end)
         except NotFound as missing:  # It moved on while we looked.
             if look + 1 == _LOOKS:

@@ -4,6 +4,9 @@ An entry leaves the write-ahead log only after the manifest that holds it is com
 log any more is in the store by then, or in quarantine, and these are copied later. A topic that is deleted meanwhile
 would be half in the copy: then it begins again.
 
+Where the write-ahead log is in the store, as that of a cluster is, there is none to be copied before: the store's copy
+begins with its rounds (`store`).
+
 What is changed is a backup of this cluster or was empty (`marker`), apart from what is saved (`apart`), and held
 meanwhile, so that neither a broker nor a second backup works in it.
 """
@@ -49,19 +52,23 @@ class _Target:
         self.marker = replace(self.marker, **lists)  # type: ignore[arg-type]  # None of these is `whole`.
         self.marker.write(self.place)
 
-    def swap_log(self) -> None:
-        """Put the new copy of the log in the place of the one before."""
-        now = frozenset(path.name for path in (self.place / "wal.new").iterdir())
+    def swap_log(self, *, is_there: bool) -> None:
+        """Put the new copy of the log in the place of the one before; or nothing, where it is in the store now."""
+        now = frozenset(path.name for path in (self.place / "wal.new").iterdir()) if is_there else frozenset()
         self.note(wal=self.marker.wal | now)
         if (self.place / "wal").exists():
             shutil.rmtree(self.place / "wal")
-        (self.place / "wal.new").rename(self.place / "wal")
+        if is_there:
+            (self.place / "wal.new").rename(self.place / "wal")
         self.marker = replace(self.marker, wal=now)
 
 
-def back_up(wal: Directory, objects: Objects, place: Path, target_objects: Objects) -> Made:
-    """Copy a data directory and its store; a broker may be running. A backup that is there is brought up to date."""
-    cluster, data = read_cluster(objects), Path(wal.path).parent
+def back_up(wal: Directory | None, data: Path | None, objects: Objects, place: Path, target_objects: Objects) -> Made:
+    """Copy a data directory and its store; brokers may be running. A backup that is there is brought up to date.
+
+    Without a log, that is in the store. Without a data directory there is only a store, which several may share.
+    """
+    cluster = read_cluster(objects)
     expect_target(place, cluster)  # Before the lock is made there, too: what is not ours is not touched.
     with held(place, "backup"):
         target = _Target(place, expect_target(place, cluster))
@@ -69,18 +76,19 @@ def back_up(wal: Directory, objects: Objects, place: Path, target_objects: Objec
         mark_store(target_objects, target.marker)
         copy = StoreCopy(objects, target_objects, target.marker.objects, lambda names: target.note(objects=names))
         for _ in range(_TRIES):
-            wal_size = copy_log(wal, place / "wal.new")
-            target.note(quarantine=target.marker.quarantine | quarantined_names(data))
-            quarantine_size = copy_quarantine(data, place)
-            left = quarantined_names(
-                data
-            )  # What a repair puts back from here on may come too late for the store's copy.
+            wal_size = 0 if wal is None else copy_log(wal, place / "wal.new")
+            quarantine_size = 0
+            if data is not None:
+                target.note(quarantine=target.marker.quarantine | quarantined_names(data))
+                quarantine_size = copy_quarantine(data, place)
+            # What a repair puts back from here on may come too late for the store's copy.
+            left = frozenset() if data is None else quarantined_names(data)
             copy.run()
             if set(topic_names(target_objects)) <= set(topic_names(objects)):
                 break
         else:
             raise Unavailable("topics were deleted while they were copied, again and again: try later")
-        target.swap_log()
+        target.swap_log(is_there=wal is not None)
         prune_quarantine(target.marker.quarantine - left, place)
         RealDirectory(place, create=False).sync_names()
         kept = quarantined_names(place) & target.marker.quarantine
@@ -98,9 +106,11 @@ def restore(source: Path, source_objects: Objects, data: Path, objects: Objects)
         copy = StoreCopy(source_objects, objects)
         copy.run()
         quarantine_size = copy_quarantine(source, data)
-        wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
-        shutil.rmtree(data / "wal", ignore_errors=True)
-        (data / "wal.new").rename(data / "wal")
+        wal_size = 0
+        if (source / "wal").exists():  # Or it is in the store.
+            wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
+            shutil.rmtree(data / "wal", ignore_errors=True)
+            (data / "wal.new").rename(data / "wal")
         RealDirectory(data).sync_names()
     return Made(wal_size + quarantine_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
 

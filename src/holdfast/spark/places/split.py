@@ -62,7 +62,7 @@ def look_at(options: ReadOptions, catalog: Catalog | None = None) -> TableLook:
     _check(options)
     if catalog is None:
         chosen = lambda topic: is_chosen(options.subscription, topic)  # noqa: E731
-        catalog = open_catalog(options.path, options.store, topics=chosen)
+        catalog = open_catalog(options.path, options.store, topics=chosen, rounds=options.kafka is None)
     archive = archive_of(table, catalog)
     homes = [each.home for each in catalog.manifests.values()]
     state = ArchivedState() if archive is None else look(archive, catalog.topics, homes)

@@ -2,7 +2,8 @@
 
 Without a broker the store is all there is to look at. While something is new each trigger looks at all of it. Once
 nothing is, partitions take turns: each is looked at once in ten seconds, by one small read, and as soon as one of them
-has moved, all are. With a broker, a trigger asks it where partitions end, over a connection that stays open, and the
+has moved, all are. Where the write-ahead log is in the store, a trigger asks for the next round of each broker, too:
+one small read. With a broker, a trigger asks it where partitions end, over a connection that stays open, and the
 store only when that has moved. In both cases topics are looked for every ten seconds, by one small read; and everything
 every ten minutes, for what nobody tells: a log that starts later, say.
 """
@@ -85,7 +86,8 @@ class Looks:
         if not self._is_idle:
             return self.anew()
         due = [where for each in self._turns.values() for where in each.due(now_s)]
-        return self.anew() if view.catalog.have_moved(due) else view
+        has_moved = view.catalog.rounds_have_moved() or view.catalog.have_moved(due)
+        return self.anew() if has_moved else view
 
     def _topics_moved(self, view: View, now_s: float) -> bool:
         """Whether there may be other topics or partitions. Those that are not made yet are looked for with the rest."""

@@ -1,13 +1,15 @@
-"""The first offset of a time, found in segments by their indexes, and in the tail by asking the broker."""
+"""The first offset of a time, found in segments by their indexes, in rounds, and in the tail by asking the broker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from holdfast.catalog.catalog import THREADS
+from holdfast.catalog.plan import Task, pieces_of
+from holdfast.catalog.read import chunks_of
 from holdfast.client.client import Client
 from holdfast.io.objects import NotFound
 from holdfast.record.columnar.columns import Column
@@ -19,7 +21,7 @@ from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import follow
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.view import View
-from holdfast.types import TopicPartition
+from holdfast.types import Buffer, OffsetRange, TopicPartition
 
 _CACHE_SIZE = 64 * 1024 * 1024
 
@@ -44,8 +46,12 @@ def offsets_at(
                     raise
                 manifest = follow(objects, manifest.home, missing).manifest
 
+    def find_anywhere(where: TopicPartition) -> int | None:
+        found = find(where)
+        return _in_rounds(view, where, wanted[where]) if found is None else found
+
     with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-lookup") as pool:
-        found = dict(zip(wanted, pool.map(find, wanted), strict=True))
+        found = dict(zip(wanted, pool.map(find_anywhere, wanted), strict=True))
     left = [where for where, offset in found.items() if offset is None and _has_tail(view, where)]
     return found | _in_tails(view, {where: wanted[where] for where in left}, options)
 
@@ -62,17 +68,34 @@ def _in_segments(reader: SegmentReader, manifest: Manifest, time_ms: int, end: i
             batch = reader.find_timestamp(segment, time_ms, at)
             if batch is None:
                 break
-            unreadable: list[Unreadable] = []
-            skip = telling(unreadable.append, at, segment.end)
-            columns = Decoder(Column.NONE, place=segment.name, control=True, skip=skip).decode([batch[1]])
-            for each in unreadable:  # As the broker says it: nobody knows more than the header.
-                return each.start if each.start < end else None
-            there = np.flatnonzero((columns.timestamp >= time_ms) & (columns.offset >= at))
-            if len(there):
-                offset = int(columns.offset[there[0]])
+            offset = _first([batch[1]], segment.name, OffsetRange(at, segment.end), time_ms)
+            if offset is not None:
                 return offset if offset < end else None
             at = batch[0].end_offset
     return None
+
+
+def _in_rounds(view: View, where: TopicPartition, time_ms: int) -> int | None:
+    """The same in what is in no segment yet: there is no index, so all of it is read."""
+    end = view.marks[where].stored
+    start = min(int(view.catalog.manifest(where).flushed), end)
+    pieces = pieces_of(view.catalog, where, OffsetRange(start, end), committed=False)
+    for chunk in chunks_of(view.catalog.store.open(), Task(tuple(pieces))):
+        offset = _first([chunk.data], chunk.piece.name, OffsetRange(start, end), time_ms)
+        if offset is not None:
+            return offset
+    return None
+
+
+def _first(batches: Iterable[Buffer], place: str, offsets: OffsetRange, time_ms: int) -> int | None:
+    """The first of these offsets whose record has this time or a later one."""
+    unreadable: list[Unreadable] = []
+    skip = telling(unreadable.append, *offsets)
+    columns = Decoder(Column.NONE, place=place, control=True, skip=skip).decode(batches)
+    inside = (columns.offset >= offsets.start) & (columns.offset < offsets.end)
+    there = columns.offset[np.flatnonzero((columns.timestamp >= time_ms) & inside)[:1]]
+    # As the broker says it: nobody knows more than the header of what cannot be read.
+    return min([*(each.start for each in unreadable), *map(int, there)], default=None)
 
 
 def _in_tails(

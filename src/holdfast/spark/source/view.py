@@ -1,6 +1,9 @@
 """What can be read now: the stored part of every partition and, where a broker is asked, the tail it holds.
 
-The broker is asked first and the manifests are looked at after it, so that what it flushed meanwhile is planned from
+Without a broker, what is acknowledged and not flushed is read from rounds, where the write-ahead log is in the store:
+then it counts as stored, and the catalog knows it.
+
+A broker is asked first and the manifests are looked at after it, so that what it flushed meanwhile is planned from
 segments, and the tail begins exactly where the stored part ends.
 """
 
@@ -23,7 +26,7 @@ Ends: TypeAlias = Mapping[TopicPartition, int]
 
 
 class PartitionBounds(NamedTuple):
-    """What can be read of a partition: `[log_start, end)`, of which `[log_start, stored)` from segments."""
+    """What can be read of a partition: `[log_start, end)`, of which `[log_start, stored)` from the store."""
 
     log_start: int
     stored: int
@@ -42,7 +45,7 @@ class View:
 def first_view(options: ReadOptions) -> View:
     """Open the store, and look."""
     chosen = lambda topic: is_chosen(options.subscription, topic)  # noqa: E731
-    return look(open_catalog(options.path, options.store, topics=chosen), options)
+    return look(open_catalog(options.path, options.store, topics=chosen, rounds=options.kafka is None), options)
 
 
 def whole_view(options: ReadOptions) -> View:
@@ -92,9 +95,10 @@ def _marks(
 ) -> PartitionBounds:
     manifest = catalog.manifest(where)
     stored = catalog.readable(where, committed=options.committed).end
-    told = ends.get(where)
+    told, tail = ends.get(where), catalog.tails.get(where)
     if told is None or told.offset <= stored:
-        return PartitionBounds(manifest.log_start, stored, stored, manifest.epoch)
+        epoch = manifest.epoch if tail is None else tail.epoch
+        return PartitionBounds(manifest.log_start, stored, stored, epoch)
     return PartitionBounds(manifest.log_start, stored, told.offset, max(manifest.epoch, told.leader_epoch))
 
 

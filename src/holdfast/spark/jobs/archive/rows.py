@@ -64,7 +64,7 @@ def rows_of(
     for chunk in chunks_of(store.open(), task, on_loss=on_loss):
         piece = chunk.piece
         stepped = unreadable.setdefault(f"{piece.topic}-{piece.home.partition}", SteppedOver())
-        decoder = Decoder(place=piece.segment.name, skip=telling(stepped.add, piece.start, piece.end))
+        decoder = Decoder(place=piece.name, skip=telling(stepped.add, piece.start, piece.end))
         for group in decoder.groups(sift(chunk.data, task.times, piece.aborted), ROW_COUNT):
             rows = _with_place(to_arrow(group), piece.topic, piece.home.partition, placement)
             rows = cut(rows, group, OffsetRange(piece.start, piece.end), task.times)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from holdfast.catalog.catalog import open_catalog
 from holdfast.catalog.errors import DataLost
-from holdfast.catalog.plan import SegmentPart, pieces_of
+from holdfast.catalog.plan import Piece, pieces_of
 from holdfast.catalog.store import Store
 from holdfast.errors import Rejected
 from holdfast.types import TopicPartition
@@ -35,7 +35,7 @@ class MergeSource:
     number: int
     name: str
     store: Store
-    pieces: tuple[SegmentPart, ...]
+    pieces: tuple[Piece, ...]
 
 
 def open_sources(texts: Sequence[str], path: str | None, options: Mapping[str, str] | None = None) -> list[MergeSource]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.catalog.batch_filter import sift
-from holdfast.catalog.plan import SegmentPart, Task
+from holdfast.catalog.plan import Piece, Task
 from holdfast.catalog.read import chunks_of
 from holdfast.catalog.store import Store
 from holdfast.record.columnar.columns import Column, Columns
@@ -40,7 +40,7 @@ class Slice(NamedTuple):
     """A part of a piece: small, and with times that are known."""
 
     source: int
-    piece: SegmentPart
+    piece: Piece
     first_time: int
     last_time: int
     rows: int
@@ -69,19 +69,19 @@ def survey_task(todo: SurveyTask) -> Survey:
 
 def _columns(
     todo: SurveyTask, unreadable: dict[str, SteppedOver]
-) -> Iterator[tuple[SegmentPart, NDArray[np.int64], NDArray[np.int64]]]:
+) -> Iterator[tuple[Piece, NDArray[np.int64], NDArray[np.int64]]]:
     """Each chunk that holds records, as a piece of its own, with their offsets and times."""
-    last: SegmentPart | None = None
+    last: Piece | None = None
     start = 0
     for chunk in chunks_of(todo.store.open(), todo.task, on_loss=moved):
         piece = chunk.piece
-        if last is None or (last.segment.name, last.end) != (piece.segment.name, piece.end):
+        if last is None or (last.name, last.end) != (piece.name, piece.end):
             start = piece.start
         last = piece
         end = min(chunk.next_offset, piece.end)
         stepped = unreadable.setdefault(f"{piece.topic}-{piece.home.partition}", SteppedOver())
         # As the second pass will see it: a batch whose times alone can be read must not be counted here.
-        decoder = Decoder(Column.NONE, piece.segment.name, whole=True, skip=telling(stepped.add, start, end))
+        decoder = Decoder(Column.NONE, piece.name, whole=True, skip=telling(stepped.add, start, end))
         groups = list(decoder.groups(sift(chunk.data, todo.task.times, piece.aborted)))
         offset, timestamp = _joined(groups)
         inside = (offset >= start) & (offset < end)

@@ -151,7 +151,7 @@ class TableKeeper:
         if table.follower is None:
             table.follower = Follower(
                 self._session,
-                catalog_in(self._store, topics=[wanted.topic]),
+                catalog_in(self._store, topics=[wanted.topic], rounds=self._broker is None),
                 lambda seen: self._open_target(wanted, seen),
                 decoding=lambda: decoding_of(wanted, self._registry),
                 skip_expired=self._skip_expired,
