@@ -6,10 +6,21 @@ from tests.bugs.bug import Bug, Edit
 
 NAMED = "tests/client/test_named_broker.py"
 SETTINGS = "tests/client/test_settings.py"
+SILENT = "tests/client/test_client.py::test_a_broker_that_takes_connections_and_says_nothing_is_in_nobodys_way"
 
 PAIR = "tests/cluster/test_pair.py"
 
 BUGS = [
+    Bug(
+        "client: a broker that takes connections and says nothing is in the way of the others",
+        (Edit("client/nodes.py", "                if len(addresses) == 1:\n", "                if True:\n"),),
+        (SILENT,),
+    ),
+    Bug(
+        "client: whoever said nothing is waited for again before the others",
+        (Edit("client/nodes.py", "sorted(addresses, key=self._is_silent)", "addresses"),),
+        (SILENT,),
+    ),
     Bug(
         "a producer's id is asked of whoever answers, also of those who give none",
         (Edit("client/transactions.py", "nodes.controller() if transactional_id is None", "nodes.any() if True"),),

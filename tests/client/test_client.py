@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 from uuid import UUID
@@ -12,7 +13,7 @@ from kafka.structs import TopicPartition as KafkaPartition
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.client import EARLIEST, LATEST, Client, Committed
-from holdfast.client.errors import BrokerUnreachable, NotKafka, Refused, TooOld, TopicNotFound
+from holdfast.client.errors import BrokerLost, BrokerUnreachable, NotKafka, Refused, TooOld, TopicNotFound
 from holdfast.client.producing import OutcomeUnknown
 from holdfast.io.address import BadAddress
 from holdfast.protocol.api import Key
@@ -210,3 +211,20 @@ def test_a_version_in_common_is_needed(client: Client, monkeypatch: pytest.Monke
     connection._versions[Key.METADATA] = (90, 91)
     with pytest.raises(TooOld, match="90 to 91"):
         client.metadata()
+
+
+def test_a_broker_that_takes_connections_and_says_nothing_is_in_nobodys_way(broker: BrokerProcess) -> None:
+    """C2: one that is stopped is named first; the next one is asked, and the first not again before it."""
+    with socket.create_server(("127.0.0.1", 0)) as stopped:
+        silent = f"127.0.0.1:{stopped.getsockname()[1]}"
+        with Client(f"{silent},{broker.address}", timeout_s=2.0, patience_s=0) as client:
+            assert client.metadata([]).brokers
+            client._nodes.close()
+            began = time.monotonic()
+            assert client.metadata([]).brokers
+            assert time.monotonic() < began + 2.0, "The one that says nothing was waited for again."
+        with Client(f"{silent},{silent}", timeout_s=0.2, patience_s=0) as client, pytest.raises(BrokerLost):
+            client.metadata([])
+        nobody = f"127.0.0.1:{free_port()}"
+        with Client(f"{silent},{nobody}", timeout_s=0.2, patience_s=0) as client, pytest.raises(BrokerUnreachable):
+            client.metadata([])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from holdfast.testing import RunningBroker
@@ -22,9 +22,12 @@ class BrokerProcess(RunningBroker):
         settings: Sequence[str] = (),
         options: Sequence[str] = (),
         sets_listeners: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         given = [part for each in settings for part in ("--set", each)]
-        super().__init__(data, port=port, options=[*given, *options], sets_listeners=sets_listeners)
+        super().__init__(
+            data, port=port, options=[*given, *options], sets_listeners=sets_listeners, environment=environment
+        )
 
     @property
     def address(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 _SECONDS_MAX = 60
@@ -15,13 +15,19 @@ Found = dict[Place, tuple[bytes | None, bytes]]  # Key and value, in order of of
 
 def read_whole(address: str, topic: str, partitions: int, *, committed: bool) -> Found:
     """Everything from the first offset there is to the end of each partition."""
+    found = read_messages(address, topic, partitions, committed=committed)
+    return {place: (each.key(), each.value()) for place, each in found.items()}
+
+
+def read_messages(address: str, topic: str, partitions: int, *, committed: bool) -> dict[Place, Message]:
+    """The same, with all that a client is told of each."""
     level = "read_committed" if committed else "read_uncommitted"
     settings = {"isolation.level": level, "auto.offset.reset": "earliest", "enable.partition.eof": True}
     consumer = Consumer(
         {"bootstrap.servers": address, "group.id": "nobody", "log_level": 2, "fetch.wait.max.ms": 50, **settings}
     )
     consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-    found: Found = {}
+    found: dict[Place, Message] = {}
     left = set(range(partitions))
     deadline = time.monotonic() + _SECONDS_MAX
     try:
@@ -30,7 +36,7 @@ def read_whole(address: str, topic: str, partitions: int, *, committed: bool) ->
             for message in consumer.consume(1000, 0.02):
                 error = message.error()
                 if error is None:
-                    found[message.partition(), message.offset()] = (message.key(), message.value())
+                    found[message.partition(), message.offset()] = message
                 elif error.code() == KafkaError._PARTITION_EOF:
                     left.discard(message.partition())
     finally:

@@ -35,7 +35,7 @@ R = TypeVar("R")
 _FRAME_SIZE_MAX = 1 << 30  # Bytes: no broker answers with more, so whoever does is none.
 _BUFFERS_MAX = 512  # Of one call; systems allow 1,024.
 _FIRST = 2  # The number of the request behind ApiVersions.
-_CONNECT_S_MAX = 10.0  # For a machine to say that it is there; Kafka's own clients wait as long.
+_CONNECT_S_MAX = 10.0  # For a machine to say that it is there, and a broker on it; Kafka's clients wait as long.
 
 # Topics by name, sizes not compact: what is encoded by hand stays simple, and every broker since 0.11 knows it. From
 # AddPartitionsToTxn 4, EndTxn 5 and TxnOffsetCommit 5 on, transactions follow other rules, which not all brokers know.
@@ -60,7 +60,7 @@ class Connection:
     ) -> None:
         self.address = address
         self._client_id = client_id
-        self._timeout_s = timeout_s
+        self._timeout_s = min(timeout_s, _CONNECT_S_MAX)
         self._login: ClientLogin | None = None
         self._asked = 0
         self._versions: dict[int, tuple[int, int]] = {}
@@ -68,6 +68,7 @@ class Connection:
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._learn_versions()
+            self._timeout_s = timeout_s
             self._login = login
             if login is not None:
                 login.keep(self)

@@ -36,6 +36,7 @@ class Nodes:
         self._brokers: dict[int, Address] = {}
         self._leaders: dict[Pair, int] = {}
         self._coordinators: dict[tuple[int, str], Address] = {}
+        self._silent: set[Address] = set()  # Who did not answer when last asked: others are asked first.
 
     @property
     def are_several(self) -> bool:
@@ -43,14 +44,22 @@ class Nodes:
         return len(self._brokers) > 1
 
     def any(self) -> Connection:
-        """A connection to whichever broker answers first: those known, then those given."""
+        """A connection to whichever broker answers first: those known, then those given.
+
+        One that is stopped takes connections and says nothing: it must not be in the way of the others.
+        """
         given = self._connector.settings
         failure: OSError | None = None
-        for address in dict.fromkeys((*self._open, *given.bootstrap_servers)):
+        addresses = dict.fromkeys((*self._open, *given.bootstrap_servers))
+        for address in sorted(addresses, key=self._is_silent):
             try:
                 return self._connection(address)
             except OSError as error:
                 failure = error
+            except BrokerLost:
+                if len(addresses) == 1:
+                    raise
+                failure = TimeoutError("no answer in time")
         raise BrokerUnreachable(str(given), failure or ConnectionError("no address")) from None
 
     def metadata(self, topics: Iterable[str] | None, *, create: bool = False) -> ClusterInfo:
@@ -176,8 +185,14 @@ class Nodes:
         found = self._open.get(address)
         if found is None or not found.is_open:
             self._open.pop(address, None)
+            self._silent.add(address)
             found = self._open[address] = self._connector.connect(address)
+            self._silent.discard(address)
         return found
+
+    def _is_silent(self, address: Address) -> bool:
+        """Whether it did not answer when last asked: a connection is closed by a failure, and by nothing else."""
+        return address in self._silent or (address in self._open and not self._open[address].is_open)
 
     def forget(self) -> None:
         """Something failed: who leads and coordinates is asked again. Connections that work are kept."""

@@ -13,6 +13,7 @@ from holdfast.sync.origin.mark import CLUSTER_SIZE_MAX
 
 CLIENT_ID = "holdfast-sync"
 PATIENCE_S = 5.0  # For one call; whoever waits for a broker that is away waits outside, where a stop is heard.
+_SILENCE_S = 10.0  # A broker that says nothing for so long is left; behind it another one may lead already.
 _ANSWER_S = 5.0  # For a cluster to say who it is: an address that swallows everything is one that is away.
 
 
@@ -32,7 +33,10 @@ class Side:
 
     def client(self, patience_s: float = PATIENCE_S) -> Client:
         """A client of its own for each thread."""
-        return Client(self.where, CLIENT_ID, patience_s=patience_s, clock=self.clock, chance=self.chance)
+        clock, chance = self.clock, self.chance
+        return Client(
+            self.where, CLIENT_ID, timeout_s=_SILENCE_S, patience_s=patience_s, clock=clock, chance=chance
+        )  # fmt: skip
 
     def check(self, client: Client) -> None:
         """Raise if another cluster listens at the address by now: the marks of this one would be wrong there."""

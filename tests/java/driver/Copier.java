@@ -35,10 +35,12 @@ final class Copier implements Runnable {
     private int aborts;
     private final List<String> errors = new ArrayList<>();
     private volatile boolean stopped;
+    private volatile long count;
 
     Copier(Clients clients, JsonNode call) {
         this.clients = clients;
         this.call = call;
+        this.count = call.get("count").asLong();
         this.chance = new Random(call.get("seed").asLong());
     }
 
@@ -61,6 +63,11 @@ final class Copier implements Runnable {
 
     void stop() {
         stopped = true;
+    }
+
+    /** How many records there are, where nobody knew it at the start: until then there are -1. */
+    void count(long all) {
+        count = all;
     }
 
     Map<String, Object> shown() {
@@ -93,7 +100,7 @@ final class Copier implements Runnable {
         for (OffsetAndMetadata at : consumer.committed(partitions).values()) {
             sum += at == null ? 0 : at.offset();
         }
-        return sum == call.get("count").asLong();
+        return sum == count;
     }
 
     private void copy() {

@@ -28,9 +28,12 @@ final class Copying {
         return true;
     }
 
-    /** Until everything is copied; what it took. A loop that does not end in "seconds" is an error. */
+    /** Until everything is copied, which may be told only now; what it took. Not to end in "seconds" is an error. */
     private Object await(JsonNode call) throws InterruptedException {
         Running found = running.remove(call.get("name").asText());
+        if (call.has("count")) {
+            found.copier().count(call.get("count").asLong());
+        }
         found.thread().join(1000 * call.get("seconds").asLong());
         if (found.thread().isAlive()) {
             found.copier().stop();

@@ -138,10 +138,8 @@ def _refusal(code: int, transactional_id: str, producer: Producer, place: TopicP
 _REFUSALS: Final[dict[int, Callable[[str, Producer, TopicPartition], HoldfastError]]] = {
     Code.TRANSACTION_ABORTABLE: lambda key, _, place: NotInTransaction(key, place),
     Code.INVALID_TXN_STATE: lambda key, _, place: NotInTransaction(key, place),
-    Code.PRODUCER_FENCED: lambda key, producer, _: ProducerFenced(key, producer, Producer(producer.producer_id, -1)),
-    Code.INVALID_PRODUCER_EPOCH: lambda key, producer, _: ProducerFenced(
-        key, producer, Producer(producer.producer_id, -1)
-    ),
+    Code.PRODUCER_FENCED: lambda key, producer, _: ProducerFenced(key, producer, None),
+    Code.INVALID_PRODUCER_EPOCH: lambda key, producer, _: ProducerFenced(key, producer, None),
     Code.INVALID_PRODUCER_ID_MAPPING: lambda key, producer, _: ProducerIdMismatch(key, producer.producer_id, None),
     Code.CONCURRENT_TRANSACTIONS: lambda key, *_: TransactionEnding(key, TransactionState.PREPARE_COMMIT),
 }

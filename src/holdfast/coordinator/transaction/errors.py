@@ -50,10 +50,11 @@ class ProducerIdMismatch(Rejected):
 class ProducerFenced(Rejected):
     """The producer is not the newest one of its transactional id: it must stop, or begin again."""
 
-    def __init__(self, transactional_id: str, found: Producer, current: Producer) -> None:
+    def __init__(self, transactional_id: str, found: Producer, current: Producer | None) -> None:
+        newer = f"producer {current.producer_id} in epoch {current.epoch}" if current else "a newer one"
         super().__init__(
             f"transactional id {transactional_id}: producer {found.producer_id} in epoch {found.epoch} is fenced by "
-            f"producer {current.producer_id} in epoch {current.epoch}"
+            f"{newer}"
         )
         self.transactional_id = transactional_id
         self.found = found

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from holdfast.cluster.metadata import Topic
-from holdfast.log.errors import NotOpen
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.subscribe.errors import BadRequest, NoSuchSource
 from holdfast.subscribe.server.gate import ReaderRights
@@ -99,6 +99,11 @@ def _partitions(opened: SubscribedTopic, source: Source) -> Iterator[SourceParti
                 continue
             raise NoSuchSource(f"{topic.name}-{number}")
         found = opened.logs[number]
+        if isinstance(found, LedElsewhere) and found.broker >= 0:
+            raise BadRequest(
+                f"{topic.name}-{number} is led by broker {found.broker}: subscriptions need one leader of all that "
+                "they follow, and there is none where brokers have cluster.leaders=many"
+            )
         if isinstance(found, NotOpen):
-            raise found
+            raise found  # Nobody leads it for now, or it is damaged.
         yield SourcePartition(topic.name, topic.topic_id, number, found)
