@@ -121,7 +121,7 @@ def test_a_subscription_to_what_several_lead_is_refused(tmp_path: Path) -> None:
         until_led_by(cluster, 1, {1, 2})
 
         async def follow() -> None:
-            async with asyncio.timeout(60), subscribe(address, [TOPIC], since=0) as subscription:
+            async with asyncio.timeout(30), subscribe(address, [TOPIC], since=0) as subscription:
                 await anext(aiter(subscription))
 
         with pytest.raises(BadRequest, match=rf"{TOPIC}-\d is led by broker 2: subscriptions need one leader"):
