@@ -8,8 +8,8 @@ for batch in read_topic(catalog, "orders"):  # Arrow record batches, partition b
     …
 to_polars(catalog, "orders")                 # Or to_pandas, duckdb_scan, topic_reader.
 
-Nothing takes a lock. What is in the store is read; the newest records, which are only in the broker's write-ahead log
-yet, are not: `read_topic` says up to where it read (`catalog.readable`).
+Nothing takes a lock. What is in the store is read, with the rounds of a write-ahead log that is there; the newest
+records of a log on a broker's disk are not: `catalog.readable` says up to where.
 """
 
 from __future__ import annotations
