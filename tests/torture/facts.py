@@ -18,7 +18,6 @@ The ops, and their facts, as clients write them down:
     unfinished  info: what: a client that did not come to its end
     stands still  info: reader, place, reached, last; says (its own words), brokers (what each says of the place)
     unread      info: reader, places [[topic, partition]], committed, final: ends that a reading of all did not reach
-    given up    info: what: a call of a client that does not return, six times as long as it waits for any answer
     breather    info: seconds, stuck: who was not acknowledged though nothing disturbed
     idle        info: entries: how much the write-ahead log still holds though nobody writes
     duel        info: see `Duel`

@@ -66,7 +66,6 @@ class Ground:
     secured: SecuredListener | None = None
     histories: dict[str, History] = field(default_factory=dict)  # The newest of each client.
     telling: dict[str, Telling] = field(default_factory=dict)  # Of readers, by their names.
-    given_up: list[object] = field(default_factory=list)  # Clients that hang: to end one would hang, too.
     writing: threading.Event = field(default_factory=threading.Event)  # Set: stop writing.
     reading: threading.Event = field(default_factory=threading.Event)  # Set: stop reading.
     reached: dict[tuple[str, str, int], int] = field(default_factory=dict)  # Reader, topic, partition → last offset.

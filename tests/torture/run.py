@@ -59,7 +59,7 @@ def run(folder: Path, seed: int, seconds: float, options: Options = OPTIONS) -> 
 
 
 def summary(events: list[Event]) -> str:
-    """What happened, in a few lines."""
+    """What happened, in three lines."""
     acked = sum(len(each["acks"]) for each in events if each["op"] == "send" and each["kind"] == "ok")
     read = sum(len(each["offsets"]) for each in events if each["op"] == "read")
     ends = Counter(f"{each['op']}s" for each in events if each["op"] in ("commit", "abort") and each["kind"] == "ok")
@@ -67,13 +67,10 @@ def summary(events: list[Event]) -> str:
     made_of = next((f"{each['store']}; full: {each['disk']}" for each in events if each["op"] == "made of"), "")
     rss = max((each["rss"] for each in events if each["op"] == "sample"), default=0)
     handles = max((each["handles"] for each in events if each["op"] == "sample"), default=0)
-    given_up = Counter(f"{each['who']}: {each['what']}" for each in events if each["op"] == "given up")
-    hung = f"\nclients that hung and were given up: {dict(given_up)}" if given_up else ""
     return (
         f"store: {made_of}\n"
         f"{acked} records acknowledged, {read} read, {dict(ends)}; at most {rss >> 20} MiB and {handles} handles\n"
         f"{sum(faults.values())} faults: {', '.join(f'{kind} {number}' for kind, number in sorted(faults.items()))}"
-        f"{hung}"
     )
 
 

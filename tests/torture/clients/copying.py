@@ -11,7 +11,6 @@ from tests.torture.clients.transacting import GoneWrong, MustAbort, client, insi
 from tests.torture.facts import value_of
 from tests.torture.ground import COPIES, ONE, PARTITIONS, Ground
 from tests.torture.history import History
-from tests.torture.patience import GIVEN_UP_S, DoesNotReturn, within
 from tests.torture.rules.transactions import copier_of
 
 _CALL_S = 10.0
@@ -115,14 +114,7 @@ class _Copying:
             reports.write()
         ends = [TopicPartition(ONE.name, each, some[-1].offset() + 1) for each, some in by_partition.items()]
         member = self._consumer.consumer_group_metadata()
-        try:
-            insist(
-                lambda: within(GIVEN_UP_S, lambda: self._producer.send_offsets_to_transaction(ends, member, _CALL_S))
-            )
-        except DoesNotReturn as failure:
-            self._ground.given_up.append(self._producer)
-            self._history.info("given up", what="offsets that are sent to a transaction do not return")
-            raise GoneWrong(str(failure)) from None
+        insist(lambda: self._producer.send_offsets_to_transaction(ends, member, _CALL_S))
 
     def _send(self, value: str, partition: int, told: object) -> None:
         try:

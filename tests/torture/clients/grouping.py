@@ -10,10 +10,9 @@ from tests.torture.clients.seeing import Seeing
 from tests.torture.clients.telling import Telling
 from tests.torture.ground import READS_MAX, Ground
 from tests.torture.history import History
-from tests.torture.patience import GIVEN_UP_S, DoesNotReturn, within
 
 FOR_PROTOCOL: dict[str, dict[str, Any]] = {
-    "classic": {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500, "max.poll.interval.ms": 45_000},
+    "classic": {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500},
     # Who does not let go of a partition within the interval is given up by the coordinator: librdkafka 2.16 may wait
     # for itself for ever (`wait-incr-unassign-to-complete`), with no request under way but its heartbeats.
     "consumer": {"group.protocol": "consumer", "max.poll.interval.ms": 45_000},
@@ -47,7 +46,6 @@ class _Stay:
         self._history = history
         self._seeing = seeing
         self._commits = 0
-        self._is_given_up = False
         self._ends: dict[
             tuple[str, int], int
         ] = {}  # Behind what was read: the client's own idea runs ahead in `close`.
@@ -64,18 +62,11 @@ class _Stay:
     def run(self) -> None:
         self._consumer.subscribe(list(self._member.topics), on_assign=self._assigned, on_revoke=self._revoked)
         try:
-            while not self._is_over:
+            while not self._ground.reading.is_set() and self._commits < self._member.settled:
                 if self._read():
                     self._commit()
         finally:
-            if self._is_given_up:
-                self._ground.given_up.append(self._consumer)
-            else:
-                self._consumer.close()
-
-    @property
-    def _is_over(self) -> bool:
-        return self._is_given_up or self._ground.reading.is_set() or self._commits >= self._member.settled
+            self._consumer.close()
 
     def _read(self) -> int:
         """Records one by one: a change of the assignment comes between two of them."""
@@ -96,19 +87,15 @@ class _Stay:
         self._ends[message.topic(), message.partition()] = message.offset() + 1
 
     def _commit(self) -> None:
-        if not self._ends or self._is_given_up:
+        if not self._ends:
             return
         facts = {"group": self._member.group, "polled": False}
         wanted = [TopicPartition(*place, end) for place, end in self._ends.items()]
         self._history.invoke("group", offsets=[], **facts)
         try:
-            told = within(GIVEN_UP_S, lambda: self._consumer.commit(offsets=wanted, asynchronous=False)) or []
+            told = self._consumer.commit(offsets=wanted, asynchronous=False) or []
         except KafkaException as failure:
             self._history.fail("group", error=failure.args[0].name(), **facts)
-            return
-        except DoesNotReturn:
-            self._is_given_up = True
-            self._history.info("given up", what="a commit of offsets does not return")
             return
         offsets = [
             [each.topic, each.partition, each.offset] for each in told if each.error is None and each.offset >= 0
