@@ -73,7 +73,7 @@ def test_the_page_has_everything_that_is_stored(results: Path) -> None:
     assert "![ratios](plots/broker.png)" in made
     assert "Every broker is started afresh." in made
     assert made.count("The peer was tired.") == 1
-    assert "No results are stored of: wal, log, operate, scale, spark, subscribe, sync, cluster." in made
+    assert "No results are stored of: wal, log, operate, scale, spark, subscribe, sync, cluster, first." in made
     assert made == page(read_results(results), "plots")
 
 
