@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.bugs.bug import Bug, Edit
 
+MERGED = "spark/jobs/archive/iceberg_merged.py"
+ICEBERG = "tests/spark/test_iceberg_upkeep.py"
 TABLES = "tests/spark/test_tables.py"
 REGISTRY = "tests/spark/test_archive_registry.py"
 FOLLOW = "tests/spark/test_follow.py"
@@ -123,5 +125,30 @@ BUGS = [
             ),
         ),
         (f"{REGISTRY}::test_each_value_by_its_own_schema",),
+    ),
+    Bug(
+        "tables: an Iceberg snapshot goes that stood for the table until just now",
+        (Edit(MERGED, "if then.timestamp_ms <= before_ms", "if each.timestamp_ms <= before_ms"),),
+        (f"{ICEBERG}::test_who_reads_what_was_replaced_goes_on_for_a_week",),
+    ),
+    Bug(
+        "tables: a merge of Iceberg files leaves the small ones in the table",
+        (Edit(MERGED, "                        change.delete_data_file(old)\n", "                        pass\n"),),
+        (f"{ICEBERG}::test_who_reads_what_was_replaced_goes_on_for_a_week",),
+    ),
+    Bug(
+        "tables: a merge of Iceberg files counts as rows that were overwritten",
+        (Edit(MERGED, "Summary(Operation.REPLACE,", "Summary(Operation.OVERWRITE,"),),
+        (f"{ICEBERG}::test_who_reads_what_was_replaced_goes_on_for_a_week",),
+    ),
+    Bug(
+        "tables: files of an Iceberg table that no snapshot names are deleted at once",
+        (Edit(MERGED, "each.modified_ms <= before_ms and ", ""),),
+        (f"{ICEBERG}::test_files_of_runs_that_are_under_way_stay",),
+    ),
+    Bug(
+        "tables: a column of an Iceberg table that was renamed is merged under both names",
+        (Edit(MERGED, "        if all(columns.issuperset(", "        if True or all(columns.issuperset("),),
+        (f"{ICEBERG}::test_files_that_have_a_column_by_its_old_name_stay_as_they_are",),
     ),
 ]

@@ -18,7 +18,7 @@ from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Exists
 from holdfast.spark.jobs.archive.columns import new_columns
-from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveProgress, NewFile, Offsets, Placement
+from holdfast.spark.jobs.archive.state import DEAD_LETTERS, FILES, RECORDS, ArchiveProgress, NewFile, Offsets, Placement
 from holdfast.spark.jobs.commit_log import Overtaken
 
 _PARTITION_BY = ["topic", "date"]
@@ -43,7 +43,7 @@ class DeltaTarget:
 
     def placement(self, run: str) -> Placement:
         inside = _FOLDERS[DEAD_LETTERS]  # A Delta table knows its files by names below its own folder.
-        return Placement(self.store, f"files/{run}/", False, "us", self.compression, inside)  # noqa: FBT003
+        return Placement(self.store, f"{FILES}{run}/", False, "us", self.compression, inside)  # noqa: FBT003
 
     def row_count(self) -> int | None:
         there = self.open_table(RECORDS)

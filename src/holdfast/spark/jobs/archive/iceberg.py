@@ -19,6 +19,7 @@ from holdfast.catalog.store import Store
 from holdfast.spark.jobs.archive.columns import new_columns
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
+    FILES,
     RECORDS,
     ArchiveProgress,
     NewFile,
@@ -52,7 +53,7 @@ class IcebergTarget:
         return ArchiveProgress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
 
     def placement(self, run: str) -> Placement:
-        return Placement(self.store, f"files/{run}/", with_topic=True, time_unit="us", compression=self.compression)
+        return Placement(self.store, f"{FILES}{run}/", with_topic=True, time_unit="us", compression=self.compression)
 
     def row_count(self) -> int | None:
         there = self.open_table(RECORDS)
@@ -110,13 +111,13 @@ class IcebergTarget:
         if _new_columns(found, schema):
             found = _take_up(found, schema)
         text = json.dumps(offsets_to_json({**there, **moved}))
-        _ask_again(found.catalog, run)
+        ask_again(found.catalog, run)
         try:
             with found.transaction() as transaction:
                 transaction.set_properties({OFFSETS: text})
                 said = {"holdfast.run": run, OFFSETS: text}
                 if files:
-                    names = [self._uri(each.name) for each in files]
+                    names = [self.uri(each.name) for each in files]
                     transaction.add_files(names, said, check_duplicate_files=False)
                 else:
                     transaction.update_snapshot(said).fast_append().commit()
@@ -142,7 +143,7 @@ class IcebergTarget:
             spec.add_field("timestamp", DayTransform(), "date")
         return self.open_table(table)
 
-    def _uri(self, name: str) -> str:
+    def uri(self, name: str) -> str:
         return f"{self.store.url.rstrip('/')}/{name}"
 
 
@@ -172,7 +173,7 @@ def _types(schema: Any) -> dict[str, str]:
     return {each.name: _FIELD_ID.sub("", str(each.field_type)) for each in schema.fields}
 
 
-def _ask_again(catalog: Any, run: str) -> None:
+def ask_again(catalog: Any, run: str) -> None:
     """Let a catalog that refuses a commit look whether it has it already, since an answer was lost on its way.
 
     Here and not later: what pyiceberg takes for a failed commit loses its manifests at once, and the table with it.

@@ -6,6 +6,7 @@ from holdfast.catalog.store import Store
 from holdfast.io.objects import Objects
 from holdfast.spark.jobs.archive.errors import OtherLayout
 from holdfast.spark.jobs.archive.kept_decodings import DECODINGS
+from holdfast.spark.jobs.archive.state import FILES
 from holdfast.spark.jobs.commit_log import FOLDER, STAGING
 
 MARKS = {  # What only an archive of this kind has.
@@ -13,7 +14,7 @@ MARKS = {  # What only an archive of this kind has.
     "delta": "_delta_log/",
     "iceberg": "holdfast/records/metadata/",
 }
-_UNFINISHED = (STAGING, DECODINGS, "files/", "_dead_letters/")  # Left by a run that was killed before its first commit.
+_UNFINISHED = (STAGING, DECODINGS, FILES, "_dead_letters/")  # Left by a run that was killed before its first commit.
 
 
 def layout_of(objects: Objects) -> str | None:

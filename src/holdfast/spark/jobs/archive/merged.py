@@ -13,7 +13,7 @@ publishes what a killed one has committed. Offsets and columns stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -56,7 +56,18 @@ class MergeGroup(NamedTuple):
     files: Mapping[str, int]
 
 
-class _Merging(NamedTuple):
+class SmallFile(NamedTuple):
+    """One that may be merged with others of its folder."""
+
+    folder: str
+    day: str  # Of its records; empty if it has none.
+    name: str
+    size: int
+
+
+class Merging(NamedTuple):
+    """What becomes one file."""
+
     store: Store
     files: tuple[str, ...]
     target: str
@@ -76,7 +87,7 @@ def merge_small(target: ParquetTarget, file_size: int, now_ms: int) -> int:
     run = f"{SystemChance().bits(64):016x}"
     units = [
         Unit(
-            _Merging(target.store, tuple(each.files), f"{STAGING}{run}/{number:06}.parquet", target.compression),
+            Merging(target.store, tuple(each.files), f"{STAGING}{run}/{number:06}.parquet", target.compression),
             len(each.files),
             sum(each.files.values()),
         )
@@ -99,15 +110,25 @@ def merge_small(target: ParquetTarget, file_size: int, now_ms: int) -> int:
 
 
 def groups_of(live: Mapping[str, int], file_size: int, now_ms: int) -> Iterator[MergeGroup]:
-    """Small files of each folder, in their order, up to the size of a large one."""
-    folders: dict[str, dict[str, int]] = {}
+    """What is small of the files of an archive."""
+    files = []
     for name, size in live.items():
-        if not name.startswith(MERGED) and size < file_size // 2:
-            folders.setdefault(name.rpartition("/")[0], {})[name] = size
+        if not name.startswith(MERGED):
+            folder = name.rpartition("/")[0]
+            day = _DATE.search(folder)
+            files.append(SmallFile(folder, day[1] if day is not None else "", name, size))
+    yield from grouped(files, file_size, now_ms)
+
+
+def grouped(given: Iterable[SmallFile], file_size: int, now_ms: int) -> Iterator[MergeGroup]:
+    """Small files of each folder, in their order, up to the size of a large one."""
+    folders: dict[tuple[str, str], dict[str, int]] = {}
+    for each in given:
+        if each.size < file_size // 2:
+            folders.setdefault((each.folder, each.day), {})[each.name] = each.size
     yesterday = str((datetime.fromtimestamp(now_ms / 1000, UTC) - _DAY).date())
-    for folder, files in folders.items():
-        day = _DATE.search(folder)
-        least = 2 if day is not None and day[1] < yesterday else COUNT_MIN
+    for (folder, day), files in folders.items():
+        least = 2 if "" < day < yesterday else COUNT_MIN
         group: dict[str, int] = {}
         for name, size in files.items():
             if group and sum(group.values()) + size > file_size:
@@ -119,7 +140,7 @@ def groups_of(live: Mapping[str, int], file_size: int, now_ms: int) -> Iterator[
             yield MergeGroup(folder, group)
 
 
-def merge_files(todo: _Merging) -> int:
+def merge_files(todo: Merging) -> int:
     """Write one file with the rows of all; its size."""
     objects = todo.store.open()
     files: list[Any] = [open_file(objects, name) for name in todo.files]

@@ -12,6 +12,7 @@ from holdfast.types import PartitionId
 
 RECORDS = "records"
 DEAD_LETTERS = "dead_letters"
+FILES = "files/"  # Where those of Delta and Iceberg tables are.
 
 Offsets = Mapping[PartitionId, int]  # The next offset of each partition; one that is not in it was never archived.
 

@@ -1,18 +1,18 @@
-"""Small files of a table merged, and old ones let go, of Delta and Iceberg by their own libraries.
+"""Small files of a table merged, and old ones let go: of Delta by its own library, else by ours.
 
-A commit of Delta's that merges files changes no row, and no offset that the archive has reached; what it replaces stays
-for who is reading. Of Iceberg snapshots are expired; its Python library has nothing that merges files. Of a Parquet
-archive both are done by its own commits (`archive.merged`).
+A commit that merges files changes no row, and no offset that the archive has reached; what it replaces stays for who is
+reading. Of Iceberg both are commits of its own library (`archive.iceberg_merged`), of a Parquet archive of its own
+(`archive.merged`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from holdfast.cluster.topic_table import TopicTable
 from holdfast.io.clock import Clock, SystemClock
+from holdfast.spark.jobs.archive import iceberg_merged
 from holdfast.spark.jobs.archive.delta import DeltaTarget
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
 from holdfast.spark.jobs.archive.merged import let_go, merge_small
@@ -46,8 +46,10 @@ class Upkeep:
         for table in (RECORDS, DEAD_LETTERS):
             if isinstance(target, DeltaTarget):
                 self._delta(target.open_table(table), expires=expires)
-            elif isinstance(target, IcebergTarget) and expires:
-                self._iceberg(target.open_table(table))
+            elif isinstance(target, IcebergTarget):
+                iceberg_merged.merge_small(target, table, self._settings.file_size, self._clock.now_ms())
+        if isinstance(target, IcebergTarget) and expires:
+            iceberg_merged.let_go(target, int(self._settings.old_s * 1000), self._clock.now_ms())
         if isinstance(target, ParquetTarget):
             self._parquet(target, expires=expires)
         if expires:
@@ -71,12 +73,3 @@ class Upkeep:
             table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
             table.create_checkpoint()
             table.cleanup_metadata()
-
-    def _iceberg(self, table: Any) -> None:
-        from pyiceberg.exceptions import CommitFailedException
-
-        if table is None:
-            return
-        before = datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC) - timedelta(seconds=self._settings.old_s)
-        with contextlib.suppress(CommitFailedException):
-            table.maintenance.expire_snapshots().older_than(before).commit()
