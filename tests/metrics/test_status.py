@@ -6,7 +6,9 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -59,6 +61,29 @@ def test_a_damaged_segment_is_seen_by_who_asks(tmp_path: Path) -> None:
         assert "orders" in ask(broker).stdout
         lines = [line for line in broker.said if segments[0].name in line and "the crc of bytes" in line]
         assert len(lines) == 1
+
+
+def test_a_store_that_is_gone_is_not_well(tmp_path: Path) -> None:
+    """D5: what is acknowledged stays in the log; who asks hears of it, and that it is over when the store is back."""
+    objects, away = tmp_path / "data" / "objects", tmp_path / "away"
+    with running_broker(tmp_path / "data", serve_metrics_listen="127.0.0.1:0") as broker:
+        broker.topic("orders")
+        assert ask(broker).returncode == 0
+        objects.rename(away)
+        found = until(broker, well=False)
+        assert "the store has not answered for" in ask(broker).stderr
+        assert found["store_away_seconds"] >= 3
+        away.rename(objects)
+        assert until(broker, well=True)["store_away_seconds"] == 0
+
+
+def until(broker: RunningBroker, *, well: bool) -> dict[str, Any]:
+    for _ in range(60):
+        found: dict[str, Any] = json.loads(ask(broker, "--json").stdout)
+        if found["well"] == well:
+            return found
+        time.sleep(0.5)
+    raise AssertionError(found)
 
 
 def test_nobody_there_is_one_sentence() -> None:

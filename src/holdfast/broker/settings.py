@@ -179,6 +179,8 @@ class BrokerSettings:
     transactional_id_expiration_ms: int = 7 * DAY_MS  # A transactional id that was not used for so long is forgotten.
 
     def __post_init__(self) -> None:
+        if self.node_id < 0:
+            raise ValueError("node.id must be 0 or more")
         if self.num_partitions < 1 or self.offsets_topic_num_partitions < 1:
             raise ValueError("num.partitions and offsets.topic.num.partitions must be at least 1")
         if self.transaction_state_log_num_partitions < 1:

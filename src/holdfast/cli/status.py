@@ -58,6 +58,11 @@ def _show(found: dict[str, Any]) -> None:
         give_table(found["unwell"], _COLUMNS, as_json=False)
     if found["producers_held_back"]:
         tell(f"producers are held back: there is no room for what they send ({', '.join(found['held_back_by'])})")
+    if found["store_away_seconds"]:
+        tell(
+            f"the store has not answered for {found['store_away_seconds']:.0f} s: what is acknowledged stays in the "
+            "write-ahead log meanwhile, and what is only in the store cannot be read"
+        )
     if found["store_failures"]:
         tell(f"{found['store_failures']:.0f} calls of the store have failed since the start")
     for quota, count in sorted(found["throttled"].items()):

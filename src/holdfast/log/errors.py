@@ -376,7 +376,8 @@ class Quarantined(Corrupt):
         reason = f"{why}; " if why else ""
         whole = f"what can be saved of its offsets [{start}, {end}) of the write-ahead log is in {file}"
         but = f", all but {lost}" if lost is not None else ""
-        super().__init__(f"partition {path} is in quarantine: {reason}{whole}{but}: run `holdfast repair`")
+        what = f"{reason}{whole}{but}"
+        super().__init__(f"partition {path} is in quarantine: {what}: run `holdfast repair` on the data directory")
         self.path = path
         self.start = start
         self.end = end

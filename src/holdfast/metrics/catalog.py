@@ -168,6 +168,9 @@ METRICS = (
         "of segments and one of manifests.",
     ),
     Metric("holdfast_store_failures", "counter", STORE, "Those that failed. Flushes are tried again."),
+    Metric(
+        "holdfast_store_away_seconds", "gauge", (), "How long each call of the store has failed; 0: the last has not."
+    ),
     Metric("holdfast_store_bytes", "counter", ("operation",), "Bytes that were put and got."),
     # Partitions
     Metric("holdfast_partition_log_start", "gauge", PARTITION, "The first offset."),

@@ -10,13 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from holdfast.errors import Rejected
 from holdfast.io.disk import RealDirectory
 
 
 @contextmanager
 def held(data: Path, purpose: str, *, create: bool = True) -> Iterator[None]:
     """Hold a data directory, or raise Locked naming who does."""
-    lock = RealDirectory(data, create=create).lock(purpose)
+    try:
+        lock = RealDirectory(data, create=create).lock(purpose)
+    except (PermissionError, FileNotFoundError) as failure:
+        raise Rejected(
+            f"{data} cannot be written to ({failure.strerror}): choose another directory, or run as who owns it"
+        ) from failure
     try:
         yield
     finally:

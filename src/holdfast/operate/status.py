@@ -12,6 +12,7 @@ from holdfast.errors import Rejected, Unavailable
 from holdfast.io.address import Address, parse_address
 
 _TIMEOUT_S = 10.0
+_AWAY_S = 3.0  # A broker asks its store every second: one call that fails is not one that is away.
 _OWN_PORT = "metrics have a port of their own, which `holdfast serve --metrics` names when it starts"
 _FIGURES = {  # What is told besides, and as what.
     "holdfast_tail_memory_bytes": "unflushed_bytes",
@@ -19,6 +20,7 @@ _FIGURES = {  # What is told besides, and as what.
     "holdfast_disk_free_bytes": "disk_free_bytes",
     "holdfast_wal_disk_bytes": "wal_bytes",
     "holdfast_store_failures_total": "store_failures",
+    "holdfast_store_away_seconds": "store_away_seconds",
     "holdfast_connections": "connections",
 }
 _COUNTS = (
@@ -74,8 +76,9 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
     unwell = [row for _, row in sorted(partitions.items()) if row["state"] == "failed" or row["damaged"]]
     held_back = counts["holdfast_producers_held_back"] > 0
     waits = counts["holdfast_store_waiting"] > 0
+    is_away = (figures["store_away_seconds"] or 0.0) >= _AWAY_S
     return {
-        "well": not unwell and not held_back and not waits and owner.get("is_owner", True),
+        "well": not unwell and not held_back and not waits and not is_away and owner.get("is_owner", True),
         "owner": owner or None,  # Nobody knows before the store has answered.
         "waits_for_store": waits,
         "waited_seconds": counts["holdfast_store_waiting_seconds"],

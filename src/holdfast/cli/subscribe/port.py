@@ -89,7 +89,7 @@ class _Port:
                 return
             free = Address(address.host, 0)
             async with self._opened(service, free) as port:
-                await self._serving(free, port)
+                await self._serving(free, port, instead_of=address)
 
     def _opened(self, service: Any, address: Address) -> AbstractAsyncContextManager[int]:
         tls = self._door.listener.tls if self._door.listener is not None else None
@@ -98,12 +98,13 @@ class _Port:
         )
         return opened
 
-    async def _serving(self, address: Address, port: int) -> None:
+    async def _serving(self, address: Address, port: int, instead_of: Address | None = None) -> None:
         here = Address(address.host, port)
         if self.stop.is_set():  # Loading it took longer than the broker has lived: nobody was ever served.
             self.started.cancel()
             return
-        log.info("subscribers at %s", here, extra={"facts": {"event": "subscribers", "listen": str(here)}})
+        why = "" if instead_of is None else f", since {instead_of} is taken"
+        log.info("subscribers at %s%s", here, why, extra={"facts": {"event": "subscribers", "listen": str(here)}})
         self.started.set_result(None)
         await self.stop.wait()
 

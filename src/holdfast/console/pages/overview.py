@@ -75,8 +75,7 @@ def _wrong(parts: Parts, rows: list[TopicRow], stat: LogsStat) -> Iterator[tuple
 
 def store_away_s(parts: Parts) -> float | None:
     """How long every call of the store has failed; None: the last one has not."""
-    since = parts.store.away_since
-    return None if since is None else max(parts.clock.monotonic() - since, 0.0)
+    return parts.store.away_s(parts.clock.monotonic())
 
 
 def bearable_s(parts: Parts, stat: LogsStat) -> float | None:

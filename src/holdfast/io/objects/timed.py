@@ -23,6 +23,10 @@ class StoreTimes:
         self.sizes: Counter[str] = Counter()  # Bytes by operation: put and get.
         self.away_since: float | None = None  # By the clock: since then every call has failed that has ended.
 
+    def away_s(self, now: float) -> float | None:
+        """How long every call has failed; None: the last one has not."""
+        return None if self.away_since is None else max(now - self.away_since, 0.0)
+
 
 class TimedObjects:
     """Passes every call on to `inner`. A listing is timed up to its first name. Any thread may call."""

@@ -49,10 +49,14 @@ def check_new(objects: Objects, cluster: str, *, take_over: bool) -> None:
     """Refuse a log without any past on a store that has one, or say so."""
     if next(iter(objects.list(MANIFESTS)), None) is None:
         return
-    found = NewLog(objects.url, cluster)
     if not take_over:
-        raise found
-    log.warning("%s", found)
+        raise NewLog(objects.url, cluster)
+    log.warning(
+        "the write-ahead log is new, and goes on with the store %s of cluster %s: what its last broker acknowledged "
+        "and did not flush is in that one's own log, and not here",
+        objects.url,
+        cluster,
+    )
 
 
 def _known_cluster(objects: Objects) -> str:

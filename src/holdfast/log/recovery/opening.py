@@ -182,7 +182,7 @@ class Openings:
         left = [each for each in partitions if len(each.tail)]
         records = sum(each.marks.log_end - each.marks.flushed for each in left)
         facts = {"event": "fenced", "partitions": len(left), "records": records}
-        told = "fenced: %d records of %d partitions are not in the store"
+        told = "fenced: %d records of %d partitions are not in the store, and go to quarantine now"
         log.error(told, records, len(left), extra={"facts": facts})
         for partition in left:
             await self.save_fenced(partition)
