@@ -194,6 +194,7 @@ $(STAMP)-tools: requirements/install.txt .ci/make-venv
 	@touch $@
 
 $(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml hatch_build.py $(wildcard src/holdfast/native/source/*)
+	@echo "Installing what the broker needs: a quarter of a minute or so, more on a busy machine …" >&2
 	@$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q src # A start must not compile, also where Python may not write what it compiled.
@@ -210,9 +211,11 @@ $(STAMP)-fast: requirements/fast.txt
 	@touch $@
 
 $(STAMP)-dev: $(STAMP)-run requirements/dev.txt
+	@echo "Installing what the tests need …" >&2
 	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@touch $@
 
 $(STAMP)-spark: $(STAMP)-dev requirements/spark.txt
+	@echo "Installing PySpark and what goes with it: half a minute or so, more on a busy machine …" >&2
 	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/spark.txt
 	@touch $@
