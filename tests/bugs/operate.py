@@ -90,7 +90,7 @@ BUGS = [
     ),
     Bug(
         "a new log takes a store that is in use",
-        (Edit("log/recovery/identify.py", "    if not take_over:\n        raise NewLog", "    if False:\n        raise NewLog"),),
+        (Edit("log/recovery/identify.py", "not take_over:\n        raise NewLog", "False:\n        raise NewLog"),),
         (f"{START}::test_a_first_start_that_was_cut_off_is_no_reason_to_refuse",),
     ),
     Bug(

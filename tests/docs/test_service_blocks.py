@@ -112,12 +112,12 @@ class TestWithS3:
     def test_a_backup_of_a_bucket_is_made_into_a_bucket_and_restored(self, tmp_path: Path, s3: S3Server) -> None:
         page = ROOT / "docs/guides/backup.md"
         asked = [each for each in lines(page) if "s3://" in each]
-        assert len(asked) == 3
+        assert len(asked) == 4
         stores = {f"s3://{name}": f"s3://{s3.fresh_bucket()}" for name in ("bucket", "other")}
         text = "\n".join(asked).replace("/backup/holdfast", str(tmp_path / "backup"))
         for name, bucket in stores.items():
             text = text.replace(name, bucket)
-        into_directory, into_bucket, restoring = text.splitlines()
+        into_directory, into_bucket, of_cluster, restoring = text.splitlines()
         store = shlex.split(restoring)[-1]
         bootstrap = f"127.0.0.1:{free_port()}"
         with started(tmp_path, f"holdfast serve --data ./data --store {store} --listen {bootstrap}", "log"):
@@ -130,6 +130,11 @@ class TestWithS3:
         with started(tmp_path, f"holdfast serve --data ./data --store {elsewhere} --listen {bootstrap}", "log"):
             shown = run(tmp_path, READING, bootstrap)
         assert shown.split() == ["tea"]
+        several = f"s3://{s3.fresh_bucket()}/prefix"
+        with started(tmp_path, f"holdfast serve --data ./one --store {several} --cluster --listen {bootstrap}", "log"):
+            run(tmp_path, "holdfast wait && echo tea | holdfast produce orders", bootstrap)
+            run(tmp_path, of_cluster.replace(store, several).replace("/backup/cluster", str(tmp_path / "cluster")))
+        assert any((tmp_path / "cluster").rglob("*"))
 
 
 def test_a_broker_moves_its_segments_to_a_larger_disk(tmp_path: Path) -> None:

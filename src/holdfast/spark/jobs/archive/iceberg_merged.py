@@ -86,12 +86,12 @@ def _replacing(transaction: Any, io: Any, said: dict[str, str]) -> Any:
     from pyiceberg.table.snapshots import Operation, Summary
     from pyiceberg.table.update.snapshot import _OverwriteFiles
 
-    class Replace(_OverwriteFiles):
+    class ReplaceFiles(_OverwriteFiles):
         def _summary(self, snapshot_properties: dict[str, str] | None = None) -> Summary:
             made = super()._summary(snapshot_properties or {})
             return Summary(Operation.REPLACE, **made.additional_properties)
 
-    return Replace(Operation.OVERWRITE, transaction, io, snapshot_properties=said)
+    return ReplaceFiles(Operation.OVERWRITE, transaction, io, snapshot_properties=said)
 
 
 def let_go(target: IcebergTarget, old_ms: int, now_ms: int) -> None:
