@@ -13,6 +13,7 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _MANY_FROM = 3
+_TOGETHER = 100  # Members that leave in one step: for each that is not there a refusal is made.
 
 
 async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
@@ -26,7 +27,7 @@ async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Re
             Leaving(each.member_id, each.group_instance_id, (each.reason or "")[:REASON_MAX]) async for each in members
         ]
     codes: list[Code] = []
-    for some in pieces_of(leaving):
+    for some in pieces_of(leaving, _TOGETHER):
         try:
             results = await context.groups.leave(message.group_id, some)
         except HoldfastError as failure:
