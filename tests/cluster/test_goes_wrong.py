@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -81,7 +82,9 @@ def test_brokers_end_when_their_store_is_put_back(tmp_path: Path, leaders: str) 
         cluster.until(1, serves)
         with Client(broker.address) as client:
             client.create_topics({"before": 1})
+        broker.signal(signal.SIGSTOP)  # Nothing goes while it is copied.
         shutil.copytree(store, older)
+        broker.signal(signal.SIGCONT)
         with Client(broker.address) as client:
             client.create_topics({"after": 1})
         until_seen(store)
