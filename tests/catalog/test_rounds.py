@@ -41,8 +41,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server, pytest.MonkeyPatch.context() as patch:
-        for name, value in server.options.items():
-            patch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(patch)
         with all_lost(folder, fresh_url(server)) as found:
             yield found
 

@@ -34,8 +34,7 @@ def stores(
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server:
-        for name, value in server.options.items():
-            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(monkeypatch)
         yield fresh_url(server), fresh_url(server)
 
 

@@ -394,8 +394,7 @@ def test_a_broker_that_is_cut_off_from_the_store_leads_nothing(tmp_path: Path, m
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server, FaultyProxy(server.port) as proxy:
-        for name, value in server.options.items():
-            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(monkeypatch)
         with many(tmp_path, *QUICK, store=f"s3://{server.fresh_bucket()}") as cluster:
             monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
             start(cluster, 1)

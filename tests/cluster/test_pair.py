@@ -55,8 +55,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server:
-        for name, value in server.options.items():
-            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(monkeypatch)
         yield f"s3://{server.fresh_bucket()}"
 
 
@@ -278,8 +277,7 @@ def test_a_leader_that_is_cut_off_from_the_store_answers_nobody(
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server, FaultyProxy(server.port) as proxy:
-        for name, value in server.options.items():
-            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(monkeypatch)
         with Cluster(tmp_path, f"s3://{server.fresh_bucket()}") as cluster:
             monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
             cluster.start(1)

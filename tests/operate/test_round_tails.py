@@ -171,8 +171,7 @@ def test_tools_see_what_brokers_left_that_gave_it_to_each_other(
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server:
-        for name, value in server.options.items():
-            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(monkeypatch)
         store = f"s3://{server.fresh_bucket()}"
         with many(tmp_path, *QUICK, store=store) as cluster:
             start(cluster, 1, 2)

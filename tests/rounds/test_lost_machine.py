@@ -30,8 +30,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if reason := missing():
         pytest.skip(reason)
     with S3Server() as server:
-        for name, value in server.options.items():
-            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        server.tell(monkeypatch)
         yield f"s3://{server.fresh_bucket()}"
 
 

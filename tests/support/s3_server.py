@@ -8,8 +8,12 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from holdfast.testing import free_port
+
+if TYPE_CHECKING:
+    import pytest
 
 BINARY = Path(__file__).parents[2] / ".tools" / "bin" / "versitygw"
 _START_ATTEMPTS = 3  # Another process may take the free port before the server does.
@@ -60,6 +64,11 @@ class S3Server:
         name = f"bucket-{self._buckets}"
         (Path(self._folder.name) / name).mkdir()
         return name
+
+    def tell(self, patch: pytest.MonkeyPatch) -> None:
+        """Let whoever is started from here find it by the environment."""
+        for name, value in self.options.items():
+            patch.setenv(f"AWS_{name.upper()}", value)
 
     def __enter__(self) -> S3Server:
         for _ in range(_START_ATTEMPTS):

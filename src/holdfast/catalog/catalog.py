@@ -20,7 +20,6 @@ from holdfast.catalog.store import Store, cluster_of, find_store
 from holdfast.catalog.tail import RoundTail, tail_of
 from holdfast.cluster.metadata import Topic
 from holdfast.cluster.metadata_log import MetadataLog
-from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import GRACE_S, VersionRetries, Versions, full_before
 from holdfast.log.rounds.seen import SeenRounds
@@ -121,7 +120,7 @@ def open_catalog(
 
 def catalog_in(store: Store, *, topics: Iterable[str] | Chosen | None = None, rounds: bool = True) -> Catalog:
     """What a store holds that was found before."""
-    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries.of_readers()
     metadata = MetadataLog(store.open(), cluster_of(store), "", patience)
     return _look(store, metadata, _choice(metadata, topics), {}, SeenRounds(store.open()) if rounds else None)
 
@@ -156,9 +155,8 @@ def _look(
         for number in range(topic.partitions)
     }
     leads, lives = metadata.metadata.leads, metadata.metadata.lives
-    rounds = (
-        None if rounds is None else rounds.again(lives)
-    )  # Before the manifests: what is flushed meanwhile is in both.
+    if rounds is not None:  # Before the manifests: what is flushed meanwhile is in both.
+        rounds = rounds.again(lives)
     with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-catalog") as pool:
         found = pool.map(lambda home: _load(store, home, before.get(home)), homes.values())
         loaded = dict(zip(homes.values(), found, strict=True))

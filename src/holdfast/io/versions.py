@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from holdfast.errors import Unavailable
-from holdfast.io.chance import Chance
-from holdfast.io.clock import Clock
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.objects import Exists, NotFound, Objects
 from holdfast.io.store_errors import Damaged, HigherEpoch, Stale, Undecided
 from holdfast.types import Buffer
@@ -96,6 +96,11 @@ class VersionRetries:
     tries: int = 6
     wait_s: float = 0.05
     wait_s_max: float = 2.0
+
+    @classmethod
+    def of_readers(cls) -> VersionRetries:
+        """For who writes none, and so never waits."""
+        return cls(SystemClock(), SystemChance(), lambda _: None)
 
     def pause(self, tries_done: int) -> None:
         self.wait(min(self.wait_s_max, self.wait_s * 2**tries_done) * (0.5 + self.chance.fraction() / 2))

@@ -11,8 +11,6 @@ from uuid import UUID
 from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Rejected
-from holdfast.io.chance import SystemChance
-from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import UnknownStore, is_misspelt, open_objects
@@ -62,7 +60,7 @@ def _open_store(store: str) -> Objects:
 
 def topic_names(objects: Objects) -> dict[UUID, str]:
     """The names of the topics. Where no broker has ever run there are none."""
-    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries.of_readers()
     metadata = MetadataLog(objects, read_cluster(objects), "", patience).metadata
     return {each.topic_id: each.name for each in metadata.topics.values()}
 
@@ -117,7 +115,7 @@ def is_all_there(objects: Objects) -> bool:
 
     One whose log was closed there may have another on some disk since: then its data directory has to be named.
     """
-    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries.of_readers()
     metadata = MetadataLog(objects, read_cluster(objects), "", patience).metadata
     return bool(metadata.lives.by_broker) or metadata.leads.is_spread or holds_entries(objects, patience)
 

@@ -33,10 +33,14 @@ class Side:
 
     def client(self, patience_s: float = PATIENCE_S) -> Client:
         """A client of its own for each thread."""
-        clock, chance = self.clock, self.chance
         return Client(
-            self.where, CLIENT_ID, timeout_s=_SILENCE_S, patience_s=patience_s, clock=clock, chance=chance
-        )  # fmt: skip
+            self.where,
+            CLIENT_ID,
+            timeout_s=_SILENCE_S,
+            patience_s=patience_s,
+            clock=self.clock,
+            chance=self.chance,
+        )
 
     def check(self, client: Client) -> None:
         """Raise if another cluster listens at the address by now: the marks of this one would be wrong there."""

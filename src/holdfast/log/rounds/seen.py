@@ -18,7 +18,6 @@ from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.leads import Leads
 from holdfast.cluster.lives import Lives
 from holdfast.cluster.metadata_log import MetadataLog
-from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import VersionRetries
@@ -32,7 +31,7 @@ from holdfast.types import PartitionId
 
 T = TypeVar("T", bound=RoundOrSeal)
 
-_NO_WRITER = VersionRetries(SystemClock(), SystemChance(), lambda _: None)
+_NO_WRITER = VersionRetries.of_readers()
 _READS_AT_A_TIME = 16
 _LISTED_S = 60.0  # Between two looks for rounds in a store that has none.
 

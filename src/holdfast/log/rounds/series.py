@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.io.chance import SystemChance
-from holdfast.io.clock import SystemClock
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, Stale, Undecided
 from holdfast.io.versions import First, Stamp, VersionRetries, Versions, read_again, take
@@ -192,7 +190,7 @@ def all_series(objects: Objects, patience: VersionRetries, grace_s: float = GRAC
 
 def every_series(objects: Objects) -> list[Series]:
     """Those that are forgotten, too, for who only looks."""
-    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)
+    patience = VersionRetries.of_readers()
     return [Series(objects, each, patience) for each in sorted(_find(objects)[0])]
 
 

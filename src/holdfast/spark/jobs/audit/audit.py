@@ -22,7 +22,6 @@ from holdfast.catalog.plan import OPEN_SIZE
 from holdfast.catalog.store import Store, cluster_of
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_log import MetadataLog
-from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import VersionRetries
 from holdfast.spark.jobs.audit.expect import Acked, compare
@@ -112,7 +111,7 @@ def _unlisted(
 
 
 def _metadata(store: Store) -> Metadata:
-    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries.of_readers()
     return MetadataLog(store.open(), cluster_of(store), "", patience).metadata
 
 

@@ -12,8 +12,6 @@ from holdfast.client.registry import Registry
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.cluster.topic_table import SUBJECT, TopicTable, table_of
 from holdfast.errors import Rejected
-from holdfast.io.chance import SystemChance
-from holdfast.io.clock import SystemClock
 from holdfast.io.versions import VersionRetries
 from holdfast.spark.jobs.archive.schema import parse_schema, read_schema
 from holdfast.spark.jobs.archive.values import ValueDecoding
@@ -23,7 +21,7 @@ class WantedTables:
     """The tables that a cluster's topics are to be."""
 
     def __init__(self, store: Store) -> None:
-        patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+        patience = VersionRetries.of_readers()
         self._metadata = MetadataLog(store.open(), cluster_of(store), "", patience)
 
     def look(self) -> dict[str, TopicTable]:
