@@ -9,8 +9,41 @@ SETTINGS = "tests/client/test_settings.py"
 SILENT = "tests/client/test_client.py::test_a_broker_that_takes_connections_and_says_nothing_is_in_nobodys_way"
 
 PAIR = "tests/cluster/test_pair.py"
+FLUSH = "tests/cluster/test_many.py::test_a_flush_is_asked_of_every_leader"
 
 BUGS = [
+    Bug(
+        "client: a flush is asked of one broker for all partitions",
+        (Edit("client/admin/topics.py", "nodes.by_leader(left).items()", "{nodes.any(): left}.items()"),),
+        (FLUSH,),
+    ),
+    Bug(
+        "client: a flush gives up where a leader is away",
+        (
+            Edit(
+                "client/client.py",
+                "        self._try(lambda: topics.flush_topic(self._nodes, topic, done))\n",
+                "        topics.flush_topic(self._nodes, topic, done)\n",
+            ),
+        ),
+        (FLUSH,),
+    ),
+    Bug(
+        "a flush is answered for partitions that others lead",
+        (
+            Edit(
+                "broker/api/alter_configs.py",
+                "        except LedElsewhere as failure:\n            raise Fenced(",
+                "        except LedElsewhere as failure:\n            continue\n            raise Fenced(",
+            ),
+        ),
+        (FLUSH,),
+    ),
+    Bug(
+        "a flush of some partitions is one of none",
+        (Edit("broker/api/alter_configs.py", "for number in () if validate_only else numbers:", "for number in ():"),),
+        (FLUSH,),
+    ),
     Bug(
         "client: a broker that takes connections and says nothing is in the way of the others",
         (Edit("client/nodes.py", "                if len(addresses) == 1:\n", "                if True:\n"),),

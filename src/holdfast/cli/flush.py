@@ -24,14 +24,16 @@ def flush(topics: TopicsArgument, bootstrap: BootstrapOption = None, config: Com
     Without it that happens when there is enough, or after five minutes (log.flush_age_ms_max). Small segments cost more
     to read: this is for whoever needs the last records in Spark or in an archive now.
 
+    Where many brokers lead, each is asked for its own partitions; one that moves meanwhile is asked for where it goes.
+
     \b
     Examples:
       holdfast flush orders
       holdfast flush orders payments --bootstrap broker.example:9092
     """
-    from holdfast.cli.terminal.broker import asking, broker_at
+    from holdfast.cli.terminal.broker import broker_at, staying
 
-    with asking(broker_at(bootstrap, config)) as client:
+    with staying(broker_at(bootstrap, config)) as client:
         for each in topics:
             client.flush_topic(each)
             tell(f"holdfast: {each}: everything that was acknowledged is in the store")

@@ -150,8 +150,9 @@ class Client:
     # Records
 
     def flush_topic(self, topic: str) -> None:
-        """Have a broker of Holdfast put everything that the topic has acknowledged into the store."""
-        self.alter_configs(topic, [("holdfast.flush", "now")])
+        """Have brokers of Holdfast put everything that the topic has acknowledged into the store."""
+        done: set[int] = set()
+        self._try(lambda: topics.flush_topic(self._nodes, topic, done))
 
     def list_offsets(self, wanted: Mapping[Pair, int], *, committed: bool = False) -> dict[TopicPartition, FoundOffset]:
         """For each partition: EARLIEST, LATEST, or the first record from a time (ms) on. `committed` ends at the

@@ -30,7 +30,8 @@ from holdfast.broker.configs.topic import (
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import ALTER_CLUSTER_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_TOPIC_CONFIGS
 from holdfast.broker.net.request import Request
-from holdfast.errors import HoldfastError, Rejected
+from holdfast.errors import Fenced, HoldfastError, Rejected
+from holdfast.log.errors import LedElsewhere
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated import incremental_alter_configs
 from holdfast.protocol.generated.alter_configs import (
@@ -56,6 +57,7 @@ Change: TypeAlias = Callable[[Sequence[Entry], Known, Configs, Configs], Configs
 
 
 FLUSH = "holdfast.flush"
+_DIGITS_MAX = 9  # Of a partition's number.
 _CONFIGS_MAX = 1_000  # Of one resource in one request: to look through more would hold the loop.
 _RIGHTS = ConfigRights(ALTER_TOPIC_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_CLUSTER_CONFIGS)
 _FOLLOWED = {name: each for name, each in TOPIC_CONFIGS.items() if each.broker_name}
@@ -143,16 +145,33 @@ async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, vali
 
 
 async def _flush(context: BrokerContext, wanted: Wanted, *, validate_only: bool) -> None:
-    """An order, and no config: nothing is stored, and the answer comes when everything is in the store."""
+    """An order, and no config: nothing is stored, and the answer comes when everything is in the store.
+
+    Where many lead, each leader is to be asked for its own partitions.
+    """
     [only, *others] = wanted.configs
-    if others or _operation(only) != Operation.SET or only.value != "now":
-        raise ConfigInvalid(FLUSH, 'it is an order, which goes alone, and its value is "now"')
     topic = context.topics.get(wanted.resource_name)
-    for number in () if validate_only else range(len(topic.logs)):
-        log = topic.partition(number)
+    numbers = _partitions_of(only.value, len(topic.logs))
+    if others or _operation(only) != Operation.SET or not numbers:
+        reason = 'it is an order, which goes alone, and its value is "now", or numbers of partitions: "0,3"'
+        raise ConfigInvalid(FLUSH, reason)
+    for number in () if validate_only else numbers:
+        try:
+            log = await context.topics.led(wanted.resource_name, number)
+        except LedElsewhere as failure:
+            raise Fenced(f"{failure}: each leader is to be asked for its own, as `holdfast flush` does") from failure
         end = log.marks.durable
         while log.marks.flushed < end and await log.flush():
             pass
+
+
+def _partitions_of(value: str | None, count: int) -> Sequence[int]:
+    """Which partitions are to be flushed; none where the value is no such order."""
+    if value == "now":
+        return range(count)
+    numbers = (value or "").split(",", count)  # One more at most than there are: then it is none.
+    named = {int(each) for each in numbers if each.isascii() and each.isdigit() and len(each) <= _DIGITS_MAX}
+    return sorted(named) if len(named) == len(numbers) and max(named) < count else ()
 
 
 async def _alter_broker(context: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from holdfast.catalog.catalog import Catalog
-from holdfast.cli.terminal.broker import asking
+from holdfast.cli.terminal.broker import staying
 from holdfast.client import ClientSettings
 from holdfast.operate.place import wal_beside
 from holdfast.operate.wal_tails import read_tails
 
 
 def flush_first(broker: ClientSettings, topics: Iterable[str]) -> None:
-    """Ask the broker to put everything into the store that it has acknowledged."""
-    with asking(broker) as client:
+    """Ask whoever leads to put everything into the store that was acknowledged."""
+    with staying(broker) as client:
         for each in topics:
             client.flush_topic(each)
 

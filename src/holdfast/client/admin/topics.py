@@ -179,12 +179,30 @@ def _config(found: DescribeConfigsResourceResult) -> ConfigInfo:
     return ConfigInfo(found.name, found.value, found.config_source == _OF_TOPIC, meaning)
 
 
+def flush_topic(nodes: Nodes, name: str, done: set[int]) -> None:
+    """Have each leader put everything into the store that its partitions of a topic have acknowledged.
+
+    `done` are the partitions for which that was answered: who tries again asks for the others only.
+    """
+    numbers = nodes.metadata([name]).topics[name].numbers
+    left = [(name, number) for number in numbers if number not in done]
+    for connection, pairs in nodes.by_leader(left).items():
+        some = [number for _, number in pairs]
+        what = "now" if len(some) == len(numbers) else ",".join(map(str, some))  # Who leads all knows no other word.
+        _alter(connection, name, [AlterableConfig(name="holdfast.flush", config_operation=_SET, value=what)])
+        done.update(some)
+
+
 def alter_configs(nodes: Nodes, name: str, given: Iterable[tuple[str, str]], unset: Iterable[str]) -> None:
     """Set some configs of a topic, and let others have their default again. A repeat is harmless."""
     changes = [AlterableConfig(name=key, config_operation=_SET, value=value) for key, value in given]
     changes += [AlterableConfig(name=key, config_operation=_UNSET, value=None) for key in unset]
+    _alter(nodes.controller(), name, changes)
+
+
+def _alter(connection: Connection, name: str, changes: list[AlterableConfig]) -> None:
     wanted = AlterConfigsResource(resource_type=_TOPIC, resource_name=name, configs=changes)
-    answer = nodes.controller().ask(
+    answer = connection.ask(
         Key.INCREMENTAL_ALTER_CONFIGS,
         IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False),
         _TIMEOUT_MS / 1000,
