@@ -230,7 +230,7 @@ def test_a_flush_is_asked_of_every_leader(tmp_path: Path) -> None:
         until_led_by(cluster, 1, {1, 2})
         first, waits = cluster.brokers[1].address, threading.Event()
         with (
-            Client(cluster.bootstrap, patience_s=60, on_wait=lambda *_: waits.set()) as client,
+            Client(cluster.bootstrap, patience_s=120, on_wait=lambda *_: waits.set()) as client,
             ThreadPoolExecutor() as pool,
         ):
             write_five(client)
@@ -247,9 +247,9 @@ def test_a_flush_is_asked_of_every_leader(tmp_path: Path) -> None:
             cluster.brokers[2].kill()
             waits.clear()
             flushed = pool.submit(client.flush_topic, TOPIC)
-            assert waits.wait(60), "it does not wait for a leader that is away"
+            assert waits.wait(120), "it does not wait for a leader that is away"
             cluster.brokers[2].start()  # Ends the life before at once.
-            flushed.result(60)
+            flushed.result(120)
             assert in_segments(store) == dict.fromkeys(range(PARTITIONS), 15)
 
 
