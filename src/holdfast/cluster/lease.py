@@ -32,6 +32,7 @@ class Lease:
     state: str = "waiting"  # Or leading.
     version: int = -1  # Of the metadata that it has seen.
     unreachable: tuple[int, ...] = ()  # Brokers that it cannot reach.
+    subscribe: str | None = None  # HOST:PORT for subscribers; "": it serves none; None: it has not said so yet.
 
     @property
     def object_name(self) -> str:
@@ -39,7 +40,8 @@ class Lease:
 
     def encode(self) -> bytes:
         body = {"broker": self.broker, "life": self.life, "beat": self.beat, "state": self.state}
-        return seal(KIND, FORMAT, body | {"version": self.version, "unreachable": list(self.unreachable)})
+        subscribe = {} if self.subscribe is None else {"subscribe": self.subscribe}
+        return seal(KIND, FORMAT, body | {"version": self.version, "unreachable": list(self.unreachable)} | subscribe)
 
 
 def lease_name(broker: int, life: int) -> str:
@@ -52,7 +54,8 @@ def read_lease(objects: Objects, broker: int, life: int) -> Lease | None:
     try:
         body = unseal(name, KIND, FORMAT, objects.get(name))
         unreachable = tuple(body.get("unreachable", ()))  # Not in those of the release before.
-        return Lease(body["broker"], body["life"], body["beat"], body["state"], body["version"], unreachable)
+        rest = body["state"], body["version"], unreachable, body.get("subscribe")
+        return Lease(body["broker"], body["life"], body["beat"], *rest)
     except (NotFound, Damaged, KeyError):
         return None
 

@@ -93,6 +93,8 @@ class Member:
         self.leads = False
         self.unreachable: Callable[[], Collection[int]] = tuple  # Brokers that we cannot reach.
         self._gone_at: dict[int, float] = {}  # When we first knew that a life is over.
+        self.subscribe: str | None = None  # Where our subscribers are; "": nowhere; None: that is not known yet.
+        self._subscribe: dict[int, str] = {}  # The same of other lives, as far as they have said so.
 
     @property
     def metadata(self) -> Metadata:
@@ -153,6 +155,7 @@ class Member:
 
     async def _forget(self, life: BrokerLife) -> None:
         self._watches.pop(life.life, None)
+        self._subscribe.pop(life.life, None)
         with contextlib.suppress(HoldfastError):
             await self._calls.run(self._objects.delete, lease_name(life.broker, life.life))
 
@@ -177,7 +180,8 @@ class Member:
         """Say once that we live. The number grows with the answer: who hears none has no lease, and is to be silent."""
         began, beat = self._clock.boottime(), self._beat + 1
         state, seen = "leading" if self.leads else "waiting", self.metadata.version
-        lease = Lease(self.life.broker, self.life.life, beat, state, seen, tuple(sorted(self.unreachable())))
+        unreachable = tuple(sorted(self.unreachable()))
+        lease = Lease(self.life.broker, self.life.life, beat, state, seen, unreachable, self.subscribe)
         await self._calls.run(self._objects.put, lease.object_name, [lease.encode()])
         self._beat, self.beat_at = beat, began
 
@@ -311,6 +315,12 @@ class Member:
         known.pop(self._me.broker, None)
         return [(each.broker, each.listeners[listener]) for each in known.values() if listener in each.listeners]
 
+    def subscribers(self) -> dict[int, str]:
+        """Where each broker that lives serves subscriptions; "" if it does not; without those who have not said so."""
+        known = self._subscribe if self.subscribe is None else {**self._subscribe, self.life.life: self.subscribe}
+        lives = self.metadata.lives.by_broker.values()
+        return {each.broker: known[each.life] for each in lives if each.life in known}
+
     def seen(self) -> list[SeenLife]:
         """All that live, the eldest first, and for how long we have seen each of the others say nothing new."""
         watches = self._watches
@@ -331,6 +341,8 @@ class Member:
             watch.missed()
             raise
         watch.saw(None if found is None else found.beat, self._clock.boottime())
+        if found is not None and found.subscribe is not None:
+            self._subscribe[life.life] = found.subscribe
         return watch.is_silent
 
     async def _falls_silent(self, life: BrokerLife) -> bool:

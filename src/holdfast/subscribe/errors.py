@@ -8,10 +8,15 @@ Rejected
 ├── StoreOutOfReach     the store that the server names cannot be opened from here
 ├── NotPermitted        no rule lets this user read a topic
 ├── NotLoggedIn         the server does not know who this is: look at user, password, token, certificate
+├── LedByOthers         several brokers lead what is asked for, and the client follows one
+├── NoSubscribers       a broker that leads some of it serves no subscriptions
 ├── CursorDiverged      records that the cursor has seen were lost: choose where to go on
 └── SourceGone          a topic was deleted while it was followed
 Unavailable
 ├── ServerGone          the server cannot be reached, or went away: go on from the cursor
+├── PartitionMoved      another broker leads it now: ask for routes again, and go on from the cursor
+├── NoLeaderYet         nobody leads a partition for now, or nobody knows yet where to find who does
+├── LeaseOver           the broker cannot say that it lives: another may lead what it led
 ├── SessionOver         a token, or the time of a login, has ended: log in again, and go on from the cursor
 └── ServerFailed        something in the server that nobody expected: tried some times, then raised
 Stopped
@@ -79,6 +84,29 @@ class NotLoggedIn(Rejected):
         super().__init__("the server does not know who you are: look at user and password, token or certificate")
 
 
+class LedByOthers(Rejected):
+    """The client knows of one server, and another one leads some of what it asks for."""
+
+    def __init__(self, what: str, broker: int, address: str) -> None:
+        at = f" at {address}" if address else ""
+        super().__init__(
+            f"{what} is led by broker {broker}{at}: each broker serves what it leads, and this client did not say that "
+            "it asks all of them (supports_routes): ask one broker for its own partitions, or use a newer client"
+        )
+        self.what = what
+        self.broker = broker
+        self.address = address
+
+
+class NoSubscribers(Rejected):
+    """A leader without a port for subscribers."""
+
+    def __init__(self, what: str, broker: int) -> None:
+        super().__init__(f"{what} is led by broker {broker}, which serves no subscriptions: see its subscribe.listen")
+        self.what = what
+        self.broker = broker
+
+
 class CursorDiverged(Rejected):
     """The log has another history than the one that the cursor has seen."""
 
@@ -109,6 +137,31 @@ class ServerGone(Unavailable):
         super().__init__(f"the server at {address} is gone: {reason}")
         self.address = address
         self.reason = reason
+
+
+class PartitionMoved(Unavailable):
+    """It goes on at another broker."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is led by another broker now: it goes on there")
+        self.what = what
+
+
+class NoLeaderYet(Unavailable):
+    """It is being moved or taken over, or its leader has only just begun."""
+
+    def __init__(self, what: str, broker: int) -> None:
+        who = "nobody leads it" if broker < 0 else f"nobody knows where broker {broker} serves subscriptions"
+        super().__init__(f"{what} cannot be followed yet: {who}")
+        self.what = what
+        self.broker = broker
+
+
+class LeaseOver(Unavailable):
+    """What this broker has may be old."""
+
+    def __init__(self) -> None:
+        super().__init__("this broker could not say for a while that it lives: others may lead what it led")
 
 
 class SessionOver(Unavailable):

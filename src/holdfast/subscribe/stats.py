@@ -16,6 +16,7 @@ class Stats:
     skipped: int = 0  # Offsets that retention took before they were read, or that nobody can read.
     errors: int = 0  # Failures after which it went on from the cursor.
     last_error: str = ""
+    moved: int = 0  # How often it went on from the cursor because other brokers lead what is followed.
     last_timestamp: int = -1  # Of the last event.
     live: bool = False  # Now: the backlog is through, on all servers.
     lag_records: int = 0  # Now, as far as the servers have told.

@@ -236,7 +236,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     from holdfast.cli.serve.doors import Door, subscribers_door
     from holdfast.cli.serve.start import StartPlace, addresses, started
     from holdfast.cli.serve.unguarded import unguarded
-    from holdfast.cli.subscribe.port import SubscribersPlace, subscriptions
+    from holdfast.cli.subscribe.port import MemberLeaders, SubscribersPlace, subscriptions
     from holdfast.operate.data_lock import held
     from holdfast.operate.repair.finish import finish_interrupted
 
@@ -268,6 +268,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         over: asyncio.Future[HoldfastError] | None = None
         drain: Callable[[], Awaitable[None]] | None = None
         member: Member | None = None
+        leaders: MemberLeaders | None = None
         if settings.cluster.member:
             from holdfast.broker.leading import spread_store
             from holdfast.cli.serve.cluster import Led, joined, leader_of, led, led_with_others
@@ -289,6 +290,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             if leader is None:
                 return
             broker, server, over, drain = leader
+            if are_many:
+                leaders = MemberLeaders(member, broker.context.logs.owner)
         else:
             broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
@@ -308,10 +311,13 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if isinstance(door, Door):
             asked = _wanted_listeners(settings)[0].address
             counts = timings.subscriptions if timings else None
-            beside = SubscribersPlace(settings.subscribe, door, asked, counts)
+            beside = SubscribersPlace(settings.subscribe, door, asked, counts, leaders)
             await stack.enter_async_context(subscriptions(beside, broker.context, around, server))
-        elif door.why:
-            log.info("%s", door.why)
+        else:
+            if leaders is not None:
+                leaders.tell("")  # So that nobody waits for it.
+            if door.why:
+                log.info("%s", door.why)
         if kernels is None and not has_numba():
             log.info("records are looked at in Python, at a fifth of the speed: %s", ADVICE)
         freeze_survivors()

@@ -45,10 +45,12 @@ def worker_settings(settings: config.Settings, number: int, count: int) -> list[
         "serve.data_path": str(data / f"worker-{number}"),
         "serve.store": store,
         "serve.listen": str(_in_row(serve.listen, number)),
-        "subscribe.listen": "none",
+        "subscribe.listen": _subscribe(settings.subscribe.listen, number),
         "log.cache_size_max": str(settings.log.cache_size_max // count),
         "log.tail_size_max": str(settings.log.tail_size_max // count),
     }
+    if settings.subscribe.advertise:
+        own["subscribe.advertise"] = str(_in_row(settings.subscribe.advertise, number))
     if serve.advertise:
         own["serve.advertise"] = str(_in_row(serve.advertise, number))
     for name, listen in (("metrics_listen", serve.metrics_listen), ("console_listen", serve.console_listen)):
@@ -57,6 +59,14 @@ def worker_settings(settings: config.Settings, number: int, count: int) -> list[
     if "://" not in store:
         own["wal.interval_ms"] = "5"  # Requests cost nothing there.
     return [f"{name}={value}" for name, value in own.items()]
+
+
+def _subscribe(listen: str, number: int) -> str:
+    """None by itself: two above a Kafka port there is that of another worker."""
+    if listen in ("", "none", "auto"):
+        return "none"
+    name, sign, address = listen.rpartition("://")
+    return f"{name}{sign}{_in_row(address, number)}"
 
 
 def _in_row(listen: str, number: int) -> Address:

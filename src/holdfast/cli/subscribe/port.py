@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from holdfast.broker.net.server import Server
     from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.doors import Door
+    from holdfast.cluster.member import Member
+    from holdfast.log.ownership.owner_watch import OwnerWatch
     from holdfast.subscribe.server.context import ServerContext
     from holdfast.subscribe.settings import SubscribeSettings
 
 log = logging.getLogger(__name__)
 
+EVERYWHERE = ("0.0.0.0", "::")  # Nobody can connect to these.
 PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 
 
@@ -32,6 +35,29 @@ class SubscribersPlace(NamedTuple):
     door: Door
     kafka: Address  # The Kafka port as it was asked for: beside port 0, which takes any free one, so does this one.
     counts: SubscriptionCounts | None = None
+    leaders: MemberLeaders | None = None  # Where each partition has its leader among several brokers.
+
+
+class MemberLeaders:
+    """The other brokers of a cluster, as a member of it sees them."""
+
+    def __init__(self, member: Member, owner: OwnerWatch) -> None:
+        self._member = member
+        self._owner = owner
+
+    def has_lease(self) -> bool:
+        return self._member.has_lease(self._owner.seen_at)
+
+    @property
+    def broker(self) -> int:
+        return self._member.life.broker
+
+    def servers(self) -> Mapping[int, str]:
+        return self._member.subscribers()
+
+    def tell(self, address: str) -> None:
+        """Where we serve subscriptions; "" for nowhere. Others hear it with our next beat."""
+        self._member.subscribe = address
 
 
 @asynccontextmanager
@@ -45,7 +71,8 @@ async def subscriptions(
     assert place.door.listener is not None
     gate = SubscriberGate(SideDoor(server, place.door.listener), context.gate, context.users)
     beside = around.objects.url, around.calls, around.clock, place.settings
-    site = ServerContext(context.topics, context.cluster_id, *beside, place.counts or SubscriptionCounts(), gate)
+    counts = place.counts or SubscriptionCounts()
+    site = ServerContext(context.topics, context.cluster_id, *beside, counts, gate, leaders=place.leaders)
     port = _Port(site, place)
     task = asyncio.ensure_future(port.run())
     try:
@@ -64,6 +91,8 @@ class _Port:
         self._site = site
         self._door = place.door
         self._kafka = place.kafka
+        self._leaders = place.leaders
+        self._advertise = place.settings.advertise
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.stop = asyncio.Event()
 
@@ -72,6 +101,7 @@ class _Port:
         try:
             await self.serve()
         except Exception as failure:
+            self._tell("")
             if self.started.done() or self._door.listen == "auto":
                 log.error("subscribers are not served: %s", failure, extra={"facts": {"event": "subscribers_failed"}})
             else:
@@ -106,7 +136,18 @@ class _Port:
         why = "" if instead_of is None else f", since {instead_of} is taken"
         log.info("subscribers at %s%s", here, why, extra={"facts": {"event": "subscribers", "listen": str(here)}})
         self.started.set_result(None)
+        self._tell(self._advertise or str(self._told(here)))
         await self.stop.wait()
+
+    def _told(self, here: Address) -> Address:
+        """Where others find it: with a host that Kafka clients are told, unless it has one of its own."""
+        assert self._door.listener is not None
+        has_own = self._door.listen != "auto" and here.host not in EVERYWHERE
+        return here if has_own else Address(self._door.listener.told.host, here.port)
+
+    def _tell(self, address: str) -> None:
+        if self._leaders is not None:
+            self._leaders.tell(address)
 
 
 def address_of(listen: str, kafka: Address) -> Address:

@@ -82,8 +82,7 @@ async def _look_for_others(subscription: Subscription, wanted: Wanted) -> None:
         if stats.events or stats.live:
             return
         await asyncio.sleep(_LOOK_S)
-    for each in wanted.addresses:
-        address = each.rpartition("=")[2]
+    for address in (part.strip() for each in wanted.addresses for part in each.rpartition("=")[2].split(",")):
         if await asyncio.to_thread(_speaks_kafka, address):
             raise Rejected(
                 f"{address} is a port for Kafka clients: subscribers have their own, which `holdfast serve` names when "

@@ -20,14 +20,14 @@ from holdfast.subscribe.client.progress import LanePosition
 from holdfast.subscribe.client.segment_pieces import JOB_SIZE, JOB_SIZE_MIN, SegmentSource
 from holdfast.subscribe.client.segment_reader import SegmentLane
 from holdfast.subscribe.client.unpacking import batch_piece, event_piece
-from holdfast.subscribe.errors import ServerGone, StoreOutOfReach
+from holdfast.subscribe.errors import PartitionMoved, ServerGone, StoreOutOfReach
 from holdfast.subscribe.merge.merge import MergeLane, MergeState
 from holdfast.subscribe.merge.piece import Piece, Position, Range
 from holdfast.subscribe.wire.messages import positions_of
 from holdfast.subscribe.wire.references import from_segment, to_aborted
 from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
-from holdfast.types import PartitionId
+from holdfast.types import ClusterPartition, PartitionId
 
 if TYPE_CHECKING:
     from holdfast.subscribe.client.session import SubscriptionSession
@@ -38,7 +38,18 @@ _PIECES_MAX = 64  # Messages of rows that wait for the merge.
 class ServerFeed:
     """One server's stream."""
 
-    def __init__(self, session: SubscriptionSession, source: str, address: str, asked: SubscribeRequest) -> None:
+    def __init__(
+        self,
+        session: SubscriptionSession,
+        source: str,
+        address: str,
+        asked: SubscribeRequest,
+        routed: frozenset[ClusterPartition] = frozenset(),
+        beside: int = 1,
+    ) -> None:
+        """`routed`: what a broker leads, as another one told; `beside`: how many of its cluster are asked."""
+        self._routed = routed
+        self._beside = beside
         self._session = session
         self._source = source
         self._address = address
@@ -68,9 +79,29 @@ class ServerFeed:
 
     async def _on_opened(self, opened: wire.Opened) -> None:
         self._store_url, self._cluster_id = opened.store_url, opened.cluster_id
+        if opened.routes:
+            self._session.follow_routes(self._source, opened)
+            self._session.pump.set_state(self._gate, MergeState.ENDED)
+            self.is_opened = self.is_live = True
+            return
+        if self._routed:
+            self._check_routed(opened)
         self._add_lanes(opened.lanes, opened.starts)
         if not self._session.asked.segment_refs:
             self._begin_merging()
+
+    def _check_routed(self, opened: wire.Opened) -> None:
+        """An address may be another server's by now."""
+        keys = {ClusterPartition(opened.cluster_id, UUID(bytes=each.topic_id), each.partition) for each in opened.lanes}
+        if keys != self._routed:
+            raise ServerGone(self._address, "it has other partitions than it was asked for")
+
+    async def _on_moved(self, moved: wire.Moved) -> None:
+        lane = self._session.lanes.rows[self._numbers[moved.lane]]
+        raise PartitionMoved(f"{lane.topic}-{lane.partition}")
+
+    async def _on_rerouted(self, _: wire.Rerouted) -> None:
+        raise PartitionMoved("some of what is followed")
 
     async def _on_added(self, added: wire.Added) -> None:
         self._add_lanes(added.lanes, added.starts)
@@ -108,7 +139,7 @@ class ServerFeed:
         objects = session.means.objects.get(self._source)
         if objects is None and self._referred:
             objects = await session.means.calls.run(self._open_objects)
-        ahead_size = session.means.read_ahead_size // max(len(self._referred), 1)
+        ahead_size = session.means.read_ahead_size // (self._beside * max(len(self._referred), 1))
         job_size = max(JOB_SIZE_MIN, min(JOB_SIZE, ahead_size // 2))
         until = self._asked.until_ms
         for lane, (segments, aborted) in self._referred.items():
@@ -149,8 +180,8 @@ class ServerFeed:
             self._ends = list(marker.ends)
         positions = positions_of(marker.positions)
         after = {int(self._numbers[lane]): position for lane, position in positions.items()}
-        assert self._merging is not None
         if after:
+            assert self._merging is not None
             await self._session.pump.put(self._merging, moved_piece(after), _PIECES_MAX)
         self._session.note_lag()
 

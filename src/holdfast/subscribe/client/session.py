@@ -16,7 +16,9 @@ from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.subscribe.client.progress import Lanes, Positions
+from holdfast.subscribe.client.routing import Routing
 from holdfast.subscribe.client.server_feed import ServerFeed
+from holdfast.subscribe.client.servers import Servers
 from holdfast.subscribe.cursor import CursorPoint
 from holdfast.subscribe.merge.gather import gather
 from holdfast.subscribe.merge.merge import Merge, MergedRows, MergePoint
@@ -26,6 +28,7 @@ from holdfast.subscribe.merge.rows import FewRows, ManyRows, Rows, are_few
 from holdfast.subscribe.merge.sizes import SMALL_SIZE, rows_size
 from holdfast.subscribe.merge.task_set import TaskSet
 from holdfast.subscribe.stats import Stats
+from holdfast.subscribe.wire.messages import routes_of
 from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
@@ -36,7 +39,7 @@ _SMALL_COUNT = 8192  # Rows that are not worth the way to a thread and back.
 class Means:
     """What a session works with."""
 
-    addresses: Mapping[str, str]  # By source.
+    addresses: Mapping[str, str]  # By source; of several brokers of a cluster with commas between them.
     objects: Mapping[str, Objects]  # Stores that were given, by source.
     calls: BlockingCalls
     clock: Clock
@@ -45,6 +48,10 @@ class Means:
     connect: Callable[
         [str, SubscribeRequest], AsyncGenerator[wire.Message, None]
     ]  # A stream of messages from an address.
+    servers: Servers = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "servers", Servers(self.addresses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ class SubscriptionSession:
         standing: Positions,
         stats: Stats,
         first: Mapping[str, SubscribeRequest] | None = None,
+        routing: Routing | None = None,
     ) -> None:
         """`first`: for servers that never answered yet. A cursor without them would let them start at the beginning."""
         self.means = means
@@ -77,15 +85,16 @@ class SubscriptionSession:
         self.crew = TaskSet(self.pump.end)
         self.starts: dict[int, Position] = {}
         self._standing = standing
+        self._routing = routing or Routing(asked.start)
         self._incoming = [
-            ServerFeed(self, source, address, (first or {}).get(source, asked))
-            for source, address in means.addresses.items()
+            ServerFeed(self, source, means.servers.asked(source), (first or {}).get(source, asked))
+            for source in means.addresses
         ]
 
     async def run(self) -> AsyncGenerator[Delivery, None]:
         """Everything in order, until the bound. Closing the iterator ends all reads."""
         try:
-            for each in self._incoming:
+            for each in list(self._incoming):
                 self.crew.start(each.run())
             while True:
                 taken = await self.pump.take(math.inf, self._is_to_act)
@@ -129,6 +138,17 @@ class SubscriptionSession:
         return {**after, **found}
 
     # For those who bring rows
+
+    def follow_routes(self, source: str, opened: wire.Opened) -> None:
+        """Ask each broker of a cluster for what it leads."""
+        servers = {each.broker: each.address for each in opened.servers}
+        self.means.servers.tell(source, servers.values())
+        begun = {lane.key for lane in self.lanes.rows}
+        found = self._routing.requests(opened.cluster_id, routes_of(opened.routes), servers, self.asked, begun)
+        for address, asked, partitions in found:
+            feed = ServerFeed(self, source, address, asked, partitions, len(found))
+            self._incoming.append(feed)
+            self.crew.start(feed.run())
 
     def begin(self, number: int, position: Position) -> None:
         """A server says where a lane starts."""

@@ -28,9 +28,10 @@ from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.client.events import Event, EventBatch
 from holdfast.subscribe.client.progress import Lanes, Positions
 from holdfast.subscribe.client.retry import Defects
+from holdfast.subscribe.client.routing import Routing
 from holdfast.subscribe.client.session import Delivery, Means, SubscriptionSession
 from holdfast.subscribe.cursor import Cursor
-from holdfast.subscribe.errors import BadRequest, StoreOutOfReach, SubscriptionClosed
+from holdfast.subscribe.errors import BadRequest, PartitionMoved, ServerGone, StoreOutOfReach, SubscriptionClosed
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge.rows import Rows
 from holdfast.subscribe.stats import Stats
@@ -67,7 +68,9 @@ def subscribe(
 ) -> Subscription:
     """Follow topics in timestamp order, from a time or a cursor on; without both, from now on.
 
-    `address` is the gRPC address of a server, or of several by the names that their events carry as `source`.
+    `address` is the gRPC address of a server, or of several by the names that their events carry as `source`. Of the
+    brokers of one cluster any will do, or some with commas between them: each is asked for the partitions that it
+    leads.
     `sources` are topics, patterns with * and ?, or `Source`s. `since=0` is the beginning. `until` is a time, or "now".
     `objects` is the store, or the stores by name, for clients that cannot open the URL that a server tells.
     `security` says in Kafka's words how servers are reached: all of them, or each by its name.
@@ -76,7 +79,6 @@ def subscribe(
     clock = clock or SystemClock()
     addresses = {"": address} if isinstance(address, str) else dict(address)
     stores = dict(objects) if isinstance(objects, Mapping) else {name: objects for name in addresses if objects}
-    ways = {each: _way(name, security) for name, each in addresses.items()}
     asked = SubscribeRequest(
         sources=tuple(_source(each) for each in ([sources] if isinstance(sources, str | Source) else sources)),
         start=Start(_time(since, clock), Cursor.parse(cursor) if isinstance(cursor, str) else cursor),
@@ -85,6 +87,7 @@ def subscribe(
         filter=Filter.of(filter) if isinstance(filter, str) else filter,
         batches=batches,
         segment_refs=segment_refs,
+        routes=True,
     )
     own = calls or ThreadCalls(READS_MAX)
     means = Means(
@@ -94,7 +97,7 @@ def subscribe(
         clock=clock,
         max_wait_ms=max_wait_ms,
         read_ahead_size=read_ahead_size,
-        connect=lambda where, asked: messages(where, asked, ways[where]),
+        connect=lambda where, asked: messages(where, asked, _way(means.servers.source_of(where), security)),
     )
     return Subscription(means, asked, chance or SystemChance(), owns_calls=calls is None)
 
@@ -134,6 +137,7 @@ class Subscription:
         self._closing = asyncio.Lock()
         self._failures = 0  # In a row, at one place.
         self._defects = Defects(means.clock)
+        self._routing = Routing(asked.start)
         self.stats = Stats()
 
     @property
@@ -214,7 +218,8 @@ class Subscription:
     def _new_session(self) -> SubscriptionSession:
         begun = {lane.source for lane in self._lanes.rows}
         first = {name: self._asked for name in self._means.addresses if name and name not in begun}
-        return SubscriptionSession(self._means, self._now_asked(), self._lanes, self._standing, self.stats, first)
+        beside = self._lanes, self._standing, self.stats, first, self._routing
+        return SubscriptionSession(self._means, self._now_asked(), *beside)
 
     def _now_asked(self) -> SubscribeRequest:
         """What was asked for, from where we stand now."""
@@ -246,9 +251,15 @@ class Subscription:
         self._failures += 1
         if not isinstance(failure, Unavailable | Corrupt) or self._defects.lasts(failure):
             raise failure
-        self.stats.errors += 1
-        self.stats.last_error = str(failure)
-        log.warning("the subscription goes on from its cursor after: %s", failure)
+        if isinstance(failure, PartitionMoved):
+            self.stats.moved += 1
+            log.info("the subscription goes on from its cursor: %s", failure)
+        else:
+            self.stats.errors += 1
+            self.stats.last_error = str(failure)
+            log.warning("the subscription goes on from its cursor after: %s", failure)
+        if isinstance(failure, ServerGone):
+            self._means.servers.gone(failure.address)
         most = min(BACKOFF_S * 2 ** min(self._failures, DOUBLINGS_MAX), BACKOFF_S_MAX)
         await self._pause(most * (0.5 + 0.5 * self._chance.fraction()))
 

@@ -9,6 +9,7 @@ from holdfast.io.clock import Clock
 from holdfast.measure import SubscriptionCounts
 from holdfast.subscribe.merge.memory import Memory
 from holdfast.subscribe.server.gate import OpenGate, ReaderGate
+from holdfast.subscribe.server.leaders import Leaders
 from holdfast.subscribe.server.live_pieces import LivePieces
 from holdfast.subscribe.server.topics import Catalogue
 from holdfast.subscribe.settings import SubscribeSettings
@@ -28,6 +29,7 @@ class ServerContext:
     gate: ReaderGate = field(default_factory=OpenGate)
     memory: Memory = field(init=False)
     pieces: LivePieces = field(default_factory=LivePieces)
+    leaders: Leaders | None = None  # Where each partition has its leader among several brokers.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "memory", Memory(self.settings.memory_size_max))

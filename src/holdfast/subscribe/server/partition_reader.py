@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from holdfast.errors import Fenced
 from holdfast.io.calls import BlockingCalls
 from holdfast.log.errors import OutOfRange, PartitionDeleted
 from holdfast.log.partition.read import Read
@@ -61,14 +62,21 @@ class ReaderContext:
     live: asyncio.Event  # Set when the backlog of all lanes is through.
     on_skipped: Callable[[ServerLane, int, int], Awaitable[None]]
     on_gone: Callable[[ServerLane], Awaitable[None]]
+    on_moved: Callable[[ServerLane], Awaitable[None]]
 
     async def follow(self, lane: ServerLane) -> None:
-        """Read the lane for as long as its topic is there."""
+        """Read the lane for as long as its topic is there, and its partition is ours."""
         try:
             await self._follow(lane)
         except PartitionDeleted:
             self._end(lane)
             await self.on_gone(lane)
+        except Fenced as failure:
+            if lane.is_over:
+                return
+            log.info("%s: %s", lane.name, failure)
+            self._end(lane)
+            await self.on_moved(lane)
 
     def _end(self, lane: ServerLane) -> None:
         lane.is_over = True
@@ -113,10 +121,14 @@ class ReaderContext:
 
     async def _read(self, lane: ServerLane, offset: int) -> Read | None:
         """None if retention has overtaken us."""
+        partition = lane.found.log
         try:
-            return await lane.found.log.read(offset, None, lane.read_size, committed=True)
+            read = await partition.read(offset, None, lane.read_size, committed=True)
         except OutOfRange:
-            return None
+            read = None
+        if isinstance(partition.failure, Fenced):
+            raise partition.failure  # Its tail was dropped, perhaps under the read: it is another's, and whole there.
+        return read
 
     async def _skip(self, lane: ServerLane, at: Position) -> Position:
         log_start = lane.found.log.marks.log_start

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import grpc
@@ -34,10 +34,14 @@ from holdfast.subscribe.errors import (
 from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.keepalive import with_signs
 from holdfast.subscribe.server.reflection import reflection_handlers
+from holdfast.subscribe.server.routes import RouteStream
 from holdfast.subscribe.wire import messages
 from holdfast.subscribe.wire.errors import cause_of, cut, facts_of
 from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
+
+if TYPE_CHECKING:
+    from holdfast.subscribe.server.stream import ServerStream
 
 log = logging.getLogger(__name__)
 
@@ -93,9 +97,7 @@ class Service:
             request = await _only(requests)
             if not self._is_warm:
                 await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
-            from holdfast.subscribe.server.stream import ServerStream
-
-            await ServerStream(self._site, SubscribeRequest.from_message(request), context.write, session).run()
+            await self._stream(SubscribeRequest.from_message(request), context.write, session).run()
         except HoldfastError as failure:
             log.info("a subscription ends: %s", failure)
             await _end(context, failure)
@@ -106,6 +108,16 @@ class Service:
             await context.abort(grpc.StatusCode.INTERNAL, *cause_of(failure))
         finally:
             self.streams -= 1
+
+    def _stream(
+        self, asked: SubscribeRequest, write: Callable[[bytes], Awaitable[Any]], session: Session
+    ) -> ServerStream | RouteStream:
+        from holdfast.subscribe.server.stream import ServerStream
+
+        leaders = self._site.leaders
+        if leaders is not None and asked.routes and not asked.routed:
+            return RouteStream(self._site, leaders, asked, write, session)
+        return ServerStream(self._site, asked, write, session)
 
     async def _admitted(self, context: Any) -> Session:
         """Who calls. Raises NotLoggedIn, or Unavailable."""

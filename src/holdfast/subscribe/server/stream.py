@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.errors import HoldfastError
 from holdfast.security.principal import Session
-from holdfast.subscribe.errors import SourceGone
+from holdfast.subscribe.errors import LeaseOver, LedByOthers, PartitionMoved, SourceGone
 from holdfast.subscribe.merge.gather import gather
 from holdfast.subscribe.merge.memory import Share
 from holdfast.subscribe.merge.merge import Merge, MergedRows, MergePoint, MergeState
@@ -34,6 +34,7 @@ from holdfast.subscribe.wire.request import SubscribeRequest
 _SMALL_COUNT, _SMALL_SIZE = 4096, 1 << 20  # Rows and bytes that are not worth the way to a thread and back.
 _DESCRIBED_TOPICS = 20
 LET_GO_S = 0.5  # How long a stream that has failed waits for a message that is being sent.
+LEASE_LOOK_S = 1.0  # How long a stream that has nothing to send goes on without a lease.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
 
@@ -119,7 +120,14 @@ class ServerStream:
             found = await resolve(self._site.catalogue, self._asked.sources, self._guard.rights)
             if self._guard.changes == changes:
                 self._meant = {each.topic for each in found}
-                return found
+                return [each.opened(self._refusal) for each in found]
+
+    def _refusal(self, name: str, broker: int) -> HoldfastError:
+        """What to say of a partition that another broker leads."""
+        if self._asked.routed:
+            return PartitionMoved(name)
+        leaders = self._site.leaders
+        return LedByOthers(name, broker, leaders.servers().get(broker, "") if leaders is not None else "")
 
     async def _open(self, found: list[SourcePartition]) -> None:
         site, asked = self._site, self._asked
@@ -142,6 +150,7 @@ class ServerStream:
             self._live,
             self._tell_skipped,
             self._tell_gone,
+            self._tell_moved,
         )
         rest = await self._refer(found, starts) if asked.segment_refs else starts
         for number, each in enumerate(found):
@@ -265,16 +274,24 @@ class ServerStream:
 
     async def _send(self, *data: bytes) -> None:
         await self._guard.passed()
+        self._check_lease()
         await self._sender.send(*data)
         self._site.counts.sent_size += sum(map(len, data))
         if data:
             self._quiet_since = self._site.clock.monotonic()
+
+    def _check_lease(self) -> None:
+        leaders = self._site.leaders
+        if leaders is not None and not leaders.has_lease():
+            raise LeaseOver
 
     # Markers, heartbeats, and what happens beside the rows
 
     def _next_beat(self) -> float:
         settings = self._site.settings
         beat = self._quiet_since + settings.heartbeat_ms / 1000
+        if self._site.leaders is not None:
+            beat = min(beat, self._site.clock.monotonic() + LEASE_LOOK_S)
         if self._moved:
             beat = min(beat, self._marked + MARKER_S)
         until = self._asked.until_ms
@@ -285,6 +302,7 @@ class ServerStream:
         return beat
 
     async def _beat(self) -> None:
+        self._check_lease()
         now = self._site.clock.monotonic()
         is_due = bool(self._moved) and now >= self._marked + MARKER_S
         if is_due or now >= self._quiet_since + self._site.settings.heartbeat_ms / 1000:
@@ -300,9 +318,14 @@ class ServerStream:
         await self._send(messages.skipped(lane.number, start, end))
 
     async def _tell_gone(self, lane: ServerLane) -> None:
-        if any(each.topic == lane.found.topic for each in self._asked.sources):
+        if not self._asked.routed and any(each.topic == lane.found.topic for each in self._asked.sources):
             raise SourceGone(lane.found.topic)
         await self._send(messages.gone(lane.number))
+
+    async def _tell_moved(self, lane: ServerLane) -> None:
+        if not self._asked.routed:
+            raise PartitionMoved(lane.name)
+        await self._send(messages.moved(lane.number))
 
     def _note_change(self) -> None:
         self._topics_changed = True
@@ -322,12 +345,14 @@ class ServerStream:
     async def _look_again(self) -> None:
         """Partitions that came later are read from their beginning."""
         self._topics_changed = False
-        if self._asked.until_now:
-            return
+        await self._look_for_moved()
+        if self._asked.until_now or self._asked.routed:
+            return  # Whoever follows routes asks again when there are more.
         known = {(lane.found.topic_id, lane.found.partition) for lane in self._lanes}
         found = matching(self._site.catalogue, self._asked.sources, self._guard.rights)
-        new = sorted({each[:3]: each for each in found}.values(), key=lambda each: each[:3])
-        new = [each for each in new if (each.topic_id, each.partition) not in known]
+        placed = sorted({each[:3]: each for each in found}.values(), key=lambda each: each[:3])
+        placed = [each for each in placed if (each.topic_id, each.partition) not in known]
+        new = [each.opened(self._refusal) for each in placed]
         if not new:
             return
         lanes = [self._add(each, Position(each.log.marks.log_start), bound=each.log.last_stable) for each in new]
@@ -335,6 +360,17 @@ class ServerStream:
         await self._send(messages.added(new, {lane.number: lane.start for lane in lanes}))
         for lane in lanes:
             self._crew.start(self._reading.follow(lane))
+
+    async def _look_for_moved(self) -> None:
+        """What another is to lead is read no further, though it may still be open here."""
+        for lane in self._lanes if self._site.leaders is not None else ():
+            opened = self._site.catalogue.find(lane.found.topic)
+            if lane.is_over or opened is None or opened.topic.topic_id != lane.found.topic_id:
+                continue
+            if opened.logs[lane.found.partition] is not lane.found.log:
+                lane.is_over = True
+                self._pump.set_state(lane.merging, MergeState.ENDED)
+                await self._tell_moved(lane)
 
 
 def _still_there(found: SourcePartition, position: Position) -> Position:

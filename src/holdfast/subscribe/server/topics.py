@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from holdfast.cluster.metadata import Topic
+from holdfast.errors import HoldfastError
 from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.subscribe.errors import BadRequest, NoSuchSource
@@ -47,7 +48,28 @@ class SourcePartition(NamedTuple):
     log: PartitionLog
 
 
-async def resolve(catalogue: Catalogue, sources: Iterable[Source], rights: ReaderRights) -> list[SourcePartition]:
+class PlacedPartition(NamedTuple):
+    """One partition that is meant, open here or not."""
+
+    topic: str
+    topic_id: UUID
+    partition: int
+    found: PartitionLog | NotOpen
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    def opened(self, refusal: Callable[[str, int], HoldfastError]) -> SourcePartition:
+        """It, if it is open here; `refusal` is what to raise if that broker leads it."""
+        if isinstance(self.found, LedElsewhere) and self.found.broker >= 0:
+            raise refusal(self.name, self.found.broker)
+        if isinstance(self.found, NotOpen):
+            raise self.found  # Nobody leads it for now, or it is damaged.
+        return SourcePartition(self.topic, self.topic_id, self.partition, self.found)
+
+
+async def resolve(catalogue: Catalogue, sources: Iterable[Source], rights: ReaderRights) -> list[PlacedPartition]:
     """All partitions that are meant, in order. A name that is not there is an error; so is a pattern at the start.
 
     Raises NotPermitted for what may not be read. What may not even be seen no pattern means.
@@ -55,7 +77,7 @@ async def resolve(catalogue: Catalogue, sources: Iterable[Source], rights: Reade
     wanted = list(sources)
     if not wanted:
         raise BadRequest("a subscription needs at least one source")
-    found: dict[tuple[str, int], SourcePartition] = {}
+    found: dict[tuple[str, int], PlacedPartition] = {}
     for number, source in enumerate(wanted):
         if source.is_pattern or not number % _NAMES_A_TURN:
             await asyncio.sleep(0)  # With many of them others get their turn.
@@ -67,13 +89,13 @@ async def resolve(catalogue: Catalogue, sources: Iterable[Source], rights: Reade
     return [found[key] for key in sorted(found)]
 
 
-def matching(catalogue: Catalogue, sources: Iterable[Source], rights: ReaderRights) -> Iterator[SourcePartition]:
+def matching(catalogue: Catalogue, sources: Iterable[Source], rights: ReaderRights) -> Iterator[PlacedPartition]:
     """The partitions that are meant and there, for whoever looks again."""
     for source in sources:
         yield from _matching(catalogue, source, rights)
 
 
-def _matching(catalogue: Catalogue, source: Source, rights: ReaderRights) -> Iterator[SourcePartition]:
+def _matching(catalogue: Catalogue, source: Source, rights: ReaderRights) -> Iterator[PlacedPartition]:
     if not source.is_pattern:
         rights.need(source.topic)  # Before it is looked for: who may not read it is not told whether it is there.
         opened = catalogue.find(source.topic)
@@ -91,19 +113,11 @@ def _is_meant(name: str, pattern: str) -> bool:
     return not name.startswith("__") and fnmatch.fnmatchcase(name, pattern)
 
 
-def _partitions(opened: SubscribedTopic, source: Source) -> Iterator[SourcePartition]:
+def _partitions(opened: SubscribedTopic, source: Source) -> Iterator[PlacedPartition]:
     topic = opened.topic
     for number in source.partitions or range(len(opened.logs)):
         if not 0 <= number < len(opened.logs):
             if source.is_pattern:
                 continue
             raise NoSuchSource(f"{topic.name}-{number}")
-        found = opened.logs[number]
-        if isinstance(found, LedElsewhere) and found.broker >= 0:
-            raise BadRequest(
-                f"{topic.name}-{number} is led by broker {found.broker}: subscriptions need one leader of all that "
-                "they follow, and there is none where brokers have cluster.leaders=many"
-            )
-        if isinstance(found, NotOpen):
-            raise found  # Nobody leads it for now, or it is damaged.
-        yield SourcePartition(topic.name, topic.topic_id, number, found)
+        yield PlacedPartition(topic.name, topic.topic_id, number, opened.logs[number])

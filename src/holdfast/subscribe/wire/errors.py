@@ -16,6 +16,7 @@ from holdfast.subscribe.errors import (
     NoSuchSource,
     NotLoggedIn,
     NotPermitted,
+    PartitionMoved,
     ServerFailed,
     ServerGone,
     SessionOver,
@@ -37,6 +38,7 @@ _KINDS: dict[str, type[HoldfastError]] = {
         NoSuchSource,
         NotLoggedIn,
         NotPermitted,
+        PartitionMoved,
         SessionOver,
         SourceGone,
     )

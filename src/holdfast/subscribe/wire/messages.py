@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from holdfast.subscribe.merge.piece import Position
@@ -51,6 +51,41 @@ def opened(
     )
 
 
+class RoutedPartition(NamedTuple):
+    """A partition that is meant, and the broker that leads it."""
+
+    topic: str
+    topic_id: UUID
+    partition: int
+    broker: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+def routes(cluster_id: str, servers: Mapping[int, str], found: Iterable[RoutedPartition], heartbeat_ms: int) -> bytes:
+    return _bytes(
+        wire.Message(
+            opened=wire.Opened(
+                cluster_id=cluster_id,
+                heartbeat_ms=heartbeat_ms,
+                servers=[wire.Server(broker=broker, address=address) for broker, address in servers.items()],
+                routes=[
+                    wire.Route(
+                        topic=each.topic, topic_id=each.topic_id.bytes, partition=each.partition, broker=each.broker
+                    )
+                    for each in found
+                ],
+            )
+        )
+    )
+
+
+def routes_of(rows: Iterable[wire.Route]) -> list[RoutedPartition]:
+    return [RoutedPartition(each.topic, UUID(bytes=each.topic_id), each.partition, each.broker) for each in rows]
+
+
 def added(lanes: Sequence[Lane], starts: Mapping[int, Position]) -> bytes:
     return _bytes(wire.Message(added=wire.Added(lanes=lane_rows(lanes), starts=position_rows(starts))))
 
@@ -77,6 +112,14 @@ def skipped(lane: int, start: int, end: int) -> bytes:
 
 def gone(lane: int) -> bytes:
     return _bytes(wire.Message(gone=wire.Gone(lane=lane)))
+
+
+def moved(lane: int) -> bytes:
+    return _bytes(wire.Message(moved=wire.Moved(lane=lane)))
+
+
+def rerouted() -> bytes:
+    return _bytes(wire.Message(rerouted=wire.Rerouted()))
 
 
 def ended() -> bytes:

@@ -47,6 +47,8 @@ class SubscribeRequest:
     filter: Filter | None = None
     batches: bool = False
     segment_refs: bool = False
+    routes: bool = False  # The client asks each of several brokers for what it leads;
+    routed: bool = False  # and this is what it asks one of them for.
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.sources) <= SOURCES_MAX:
@@ -67,6 +69,8 @@ class SubscribeRequest:
             filter=_filter_from(message.filter) if message.HasField("filter") else None,
             batches=message.supports_batches,
             segment_refs=message.supports_segment_refs,
+            routes=message.supports_routes,
+            routed=message.routed,
         )
 
     def to_message(self) -> wire.Request:
@@ -74,6 +78,8 @@ class SubscribeRequest:
             sources=[wire.Source(topic=each.topic, partitions=each.partitions) for each in self.sources],
             supports_batches=self.batches,
             supports_segment_refs=self.segment_refs,
+            supports_routes=self.routes,
+            routed=self.routed,
         )
         if self.start.since_ms is not None:
             message.since_ms = self.start.since_ms

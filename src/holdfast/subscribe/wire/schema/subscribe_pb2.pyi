@@ -25,7 +25,7 @@ class Filter(_message.Message):
     def __init__(self, paths: _Optional[_Iterable[str]] = ..., plain: _Optional[_Iterable[str]] = ..., directories: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Request(_message.Message):
-    __slots__ = ("sources", "since_ms", "cursor", "until_ms", "until_now", "filter", "supports_batches", "supports_segment_refs")
+    __slots__ = ("sources", "since_ms", "cursor", "until_ms", "until_now", "filter", "supports_batches", "supports_segment_refs", "supports_routes", "routed")
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     SINCE_MS_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +34,8 @@ class Request(_message.Message):
     FILTER_FIELD_NUMBER: _ClassVar[int]
     SUPPORTS_BATCHES_FIELD_NUMBER: _ClassVar[int]
     SUPPORTS_SEGMENT_REFS_FIELD_NUMBER: _ClassVar[int]
+    SUPPORTS_ROUTES_FIELD_NUMBER: _ClassVar[int]
+    ROUTED_FIELD_NUMBER: _ClassVar[int]
     sources: _containers.RepeatedCompositeFieldContainer[Source]
     since_ms: int
     cursor: bytes
@@ -42,7 +44,9 @@ class Request(_message.Message):
     filter: Filter
     supports_batches: bool
     supports_segment_refs: bool
-    def __init__(self, sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., since_ms: _Optional[int] = ..., cursor: _Optional[bytes] = ..., until_ms: _Optional[int] = ..., until_now: _Optional[bool] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., supports_batches: _Optional[bool] = ..., supports_segment_refs: _Optional[bool] = ...) -> None: ...
+    supports_routes: bool
+    routed: bool
+    def __init__(self, sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., since_ms: _Optional[int] = ..., cursor: _Optional[bytes] = ..., until_ms: _Optional[int] = ..., until_now: _Optional[bool] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., supports_batches: _Optional[bool] = ..., supports_segment_refs: _Optional[bool] = ..., supports_routes: _Optional[bool] = ..., routed: _Optional[bool] = ...) -> None: ...
 
 class Lane(_message.Message):
     __slots__ = ("topic", "topic_id", "partition")
@@ -66,19 +70,43 @@ class Position(_message.Message):
     order_time: int
     def __init__(self, lane: _Optional[int] = ..., offset: _Optional[int] = ..., epoch: _Optional[int] = ..., order_time: _Optional[int] = ...) -> None: ...
 
+class Server(_message.Message):
+    __slots__ = ("broker", "address")
+    BROKER_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    broker: int
+    address: str
+    def __init__(self, broker: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
+
+class Route(_message.Message):
+    __slots__ = ("topic", "topic_id", "partition", "broker")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    BROKER_FIELD_NUMBER: _ClassVar[int]
+    topic: str
+    topic_id: bytes
+    partition: int
+    broker: int
+    def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., broker: _Optional[int] = ...) -> None: ...
+
 class Opened(_message.Message):
-    __slots__ = ("cluster_id", "store_url", "lanes", "starts", "heartbeat_ms")
+    __slots__ = ("cluster_id", "store_url", "lanes", "starts", "heartbeat_ms", "servers", "routes")
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     STORE_URL_FIELD_NUMBER: _ClassVar[int]
     LANES_FIELD_NUMBER: _ClassVar[int]
     STARTS_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_MS_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_FIELD_NUMBER: _ClassVar[int]
+    ROUTES_FIELD_NUMBER: _ClassVar[int]
     cluster_id: str
     store_url: str
     lanes: _containers.RepeatedCompositeFieldContainer[Lane]
     starts: _containers.RepeatedCompositeFieldContainer[Position]
     heartbeat_ms: int
-    def __init__(self, cluster_id: _Optional[str] = ..., store_url: _Optional[str] = ..., lanes: _Optional[_Iterable[_Union[Lane, _Mapping]]] = ..., starts: _Optional[_Iterable[_Union[Position, _Mapping]]] = ..., heartbeat_ms: _Optional[int] = ...) -> None: ...
+    servers: _containers.RepeatedCompositeFieldContainer[Server]
+    routes: _containers.RepeatedCompositeFieldContainer[Route]
+    def __init__(self, cluster_id: _Optional[str] = ..., store_url: _Optional[str] = ..., lanes: _Optional[_Iterable[_Union[Lane, _Mapping]]] = ..., starts: _Optional[_Iterable[_Union[Position, _Mapping]]] = ..., heartbeat_ms: _Optional[int] = ..., servers: _Optional[_Iterable[_Union[Server, _Mapping]]] = ..., routes: _Optional[_Iterable[_Union[Route, _Mapping]]] = ...) -> None: ...
 
 class Added(_message.Message):
     __slots__ = ("lanes", "starts")
@@ -206,12 +234,22 @@ class Gone(_message.Message):
     lane: int
     def __init__(self, lane: _Optional[int] = ...) -> None: ...
 
+class Moved(_message.Message):
+    __slots__ = ("lane",)
+    LANE_FIELD_NUMBER: _ClassVar[int]
+    lane: int
+    def __init__(self, lane: _Optional[int] = ...) -> None: ...
+
+class Rerouted(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class Ended(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class Message(_message.Message):
-    __slots__ = ("opened", "added", "references", "references_end", "event", "batch", "marker", "live", "skipped", "gone", "ended")
+    __slots__ = ("opened", "added", "references", "references_end", "event", "batch", "marker", "live", "skipped", "gone", "ended", "moved", "rerouted")
     OPENED_FIELD_NUMBER: _ClassVar[int]
     ADDED_FIELD_NUMBER: _ClassVar[int]
     REFERENCES_FIELD_NUMBER: _ClassVar[int]
@@ -223,6 +261,8 @@ class Message(_message.Message):
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     GONE_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
+    MOVED_FIELD_NUMBER: _ClassVar[int]
+    REROUTED_FIELD_NUMBER: _ClassVar[int]
     opened: Opened
     added: Added
     references: References
@@ -234,7 +274,9 @@ class Message(_message.Message):
     skipped: Skipped
     gone: Gone
     ended: Ended
-    def __init__(self, opened: _Optional[_Union[Opened, _Mapping]] = ..., added: _Optional[_Union[Added, _Mapping]] = ..., references: _Optional[_Union[References, _Mapping]] = ..., references_end: _Optional[_Union[ReferencesEnd, _Mapping]] = ..., event: _Optional[_Union[Event, _Mapping]] = ..., batch: _Optional[_Union[EventBatch, _Mapping]] = ..., marker: _Optional[_Union[Marker, _Mapping]] = ..., live: _Optional[_Union[Live, _Mapping]] = ..., skipped: _Optional[_Union[Skipped, _Mapping]] = ..., gone: _Optional[_Union[Gone, _Mapping]] = ..., ended: _Optional[_Union[Ended, _Mapping]] = ...) -> None: ...
+    moved: Moved
+    rerouted: Rerouted
+    def __init__(self, opened: _Optional[_Union[Opened, _Mapping]] = ..., added: _Optional[_Union[Added, _Mapping]] = ..., references: _Optional[_Union[References, _Mapping]] = ..., references_end: _Optional[_Union[ReferencesEnd, _Mapping]] = ..., event: _Optional[_Union[Event, _Mapping]] = ..., batch: _Optional[_Union[EventBatch, _Mapping]] = ..., marker: _Optional[_Union[Marker, _Mapping]] = ..., live: _Optional[_Union[Live, _Mapping]] = ..., skipped: _Optional[_Union[Skipped, _Mapping]] = ..., gone: _Optional[_Union[Gone, _Mapping]] = ..., ended: _Optional[_Union[Ended, _Mapping]] = ..., moved: _Optional[_Union[Moved, _Mapping]] = ..., rerouted: _Optional[_Union[Rerouted, _Mapping]] = ...) -> None: ...
 
 class Cursor(_message.Message):
     __slots__ = ("places", "point", "point_cluster_id", "point_topic", "point_partition")
