@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -25,8 +26,9 @@ from holdfast.subscribe.wire.messages import RoutedPartition
 from holdfast.subscribe.wire.request import SubscribeRequest
 
 KNOWN_S = 10.0  # So long it is waited for who leads, and where.
-_LOOK_S = 0.1
-_WATCH_S = 1.0  # How long a change that nobody tells of is not seen at most.
+_LOOK_S = 0.2
+_WATCH_S = 1.0  # How long a session, or a lease, that is over is not seen at most.
+_PAUSE_S = 0.05
 _NOBODY_LEADS = -1
 
 
@@ -89,16 +91,18 @@ class RouteStream:
         """Return when a route is another one, or a partition has come."""
         clock, heartbeat_s = self._site.clock, self._site.settings.heartbeat_ms / 1000
         told_at = clock.monotonic()
-        while self._is_still_so():
-            self._changed.clear()
+        self._changed.set()  # What was looked up may have changed while it was being told.
+        while True:
             left_s = told_at + heartbeat_s - clock.monotonic()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(max(min(left_s, _WATCH_S), 0)):
                     await self._changed.wait()
-                await asyncio.sleep(_LOOK_S / 2)  # Changes come many at a time: all are looked at once.
-            except TimeoutError:
-                pass
             self._check_still_heard()
+            if self._changed.is_set():
+                self._changed.clear()
+                if not self._is_still_so():
+                    return
+                await asyncio.sleep(_PAUSE_S)  # Changes come many at a time.
             if clock.monotonic() >= told_at + heartbeat_s:
                 told_at = clock.monotonic()
                 await self._give_sign()

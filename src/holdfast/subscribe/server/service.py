@@ -97,7 +97,7 @@ class Service:
             request = await _only(requests)
             if not self._is_warm:
                 await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
-            await self._stream(SubscribeRequest.from_message(request), context.write, session).run()
+            await self.stream(SubscribeRequest.from_message(request), context.write, session).run()
         except HoldfastError as failure:
             log.info("a subscription ends: %s", failure)
             await _end(context, failure)
@@ -109,7 +109,7 @@ class Service:
         finally:
             self.streams -= 1
 
-    def _stream(
+    def stream(
         self, asked: SubscribeRequest, write: Callable[[bytes], Awaitable[Any]], session: Session
     ) -> ServerStream | RouteStream:
         from holdfast.subscribe.server.stream import ServerStream

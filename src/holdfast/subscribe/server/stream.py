@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import HoldfastError
+from holdfast.log.errors import LedElsewhere
 from holdfast.security.principal import Session
 from holdfast.subscribe.errors import LeaseOver, LedByOthers, PartitionMoved, SourceGone
 from holdfast.subscribe.merge.gather import gather
@@ -122,11 +123,13 @@ class ServerStream:
                 self._meant = {each.topic for each in found}
                 return [each.opened(self._refusal) for each in found]
 
-    def _refusal(self, name: str, broker: int) -> HoldfastError:
-        """What to say of a partition that another broker leads."""
+    def _refusal(self, name: str, found: LedElsewhere) -> HoldfastError:
+        """What to say of a partition that is not led here."""
         if self._asked.routed:
             return PartitionMoved(name)
-        leaders = self._site.leaders
+        leaders, broker = self._site.leaders, found.broker
+        if broker < 0:
+            return found
         return LedByOthers(name, broker, leaders.servers().get(broker, "") if leaders is not None else "")
 
     async def _open(self, found: list[SourcePartition]) -> None:

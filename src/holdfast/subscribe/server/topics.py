@@ -60,12 +60,12 @@ class PlacedPartition(NamedTuple):
     def name(self) -> str:
         return f"{self.topic}-{self.partition}"
 
-    def opened(self, refusal: Callable[[str, int], HoldfastError]) -> SourcePartition:
-        """It, if it is open here; `refusal` is what to raise if that broker leads it."""
-        if isinstance(self.found, LedElsewhere) and self.found.broker >= 0:
-            raise refusal(self.name, self.found.broker)
+    def opened(self, refusal: Callable[[str, LedElsewhere], HoldfastError]) -> SourcePartition:
+        """It, if it is open here; `refusal` is what to raise if another leads it, or nobody does for now."""
+        if isinstance(self.found, LedElsewhere):
+            raise refusal(self.name, self.found)
         if isinstance(self.found, NotOpen):
-            raise self.found  # Nobody leads it for now, or it is damaged.
+            raise self.found  # It is damaged.
         return SourcePartition(self.topic, self.topic_id, self.partition, self.found)
 
 
