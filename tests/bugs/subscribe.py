@@ -13,11 +13,6 @@ MEMORY = "tests/subscribe/test_memory.py::"
 
 BUGS = [
     Bug(
-        "a subscription to what several brokers lead waits for ever, and nobody says why",
-        (Edit("subscribe/server/topics.py", "and found.broker >= 0:", "and False:"),),
-        ("tests/cluster/test_goes_wrong.py::test_a_subscription_to_what_several_lead_is_refused",),
-    ),
-    Bug(
         "subscribe: records behind the border raise the order time",
         (Edit("subscribe/merge/piece.py", "begun & (columns.offset < wanted.end)", "begun"),),
         PIECE,

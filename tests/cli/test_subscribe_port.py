@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
-from holdfast.broker.net.listener import open_listeners
+from holdfast.broker.net.listener import OpenListener, open_listeners
 from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.serve.doors import Door, NoDoor, subscribers_door
-from holdfast.cli.subscribe.port import address_of
+from holdfast.cli.subscribe.port import address_of, told_at
 from holdfast.errors import Rejected
 from holdfast.io.address import Address
+from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.testing.certificates import AuthorityFolder
 
 
@@ -26,6 +28,31 @@ from holdfast.testing.certificates import AuthorityFolder
 def test_beside_a_port_that_was_chosen_any_free_one_is_taken(listen: str, kafka: int, expected: Address) -> None:
     """S1: the neighbours of a port that the system chose belong to others: they are never taken by number."""
     assert address_of(listen, Address("127.0.0.1", kafka)) == expected
+
+
+@pytest.mark.parametrize(
+    ("listen", "here", "expected"),
+    [
+        ("auto", Address("0.0.0.0", 9094), "broker.example:9094"),
+        ("auto", Address("127.0.0.1", 9094), "broker.example:9094"),
+        ("0.0.0.0:7000", Address("0.0.0.0", 7000), "broker.example:7000"),
+        ("10.0.0.9:7000", Address("10.0.0.9", 7000), "10.0.0.9:7000"),
+    ],
+)
+def test_what_subscribers_are_told(listen: str, here: Address, expected: str) -> None:
+    """S1: where each broker serves what it leads, others tell its subscribers where it is: never everywhere."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        door = Door(listen, OpenListener.plain(bound, Address("broker.example", 9092)))
+        assert str(told_at(door, here)) == expected
+
+
+def test_an_address_that_nobody_can_reach_is_not_advertised() -> None:
+    """K11: it is refused with the name of the setting."""
+    for text in ("broker.example", "broker.example:0", "0.0.0.0:9094", "[::]:9094"):
+        with pytest.raises(ValueError, match=r"advertise must be HOST:PORT"):
+            SubscribeSettings(advertise=text)
+    assert SubscribeSettings(advertise="broker.example:9094").advertise == "broker.example:9094"
 
 
 def _door(keystore: Path, listen: str, **words: str) -> Door | NoDoor:

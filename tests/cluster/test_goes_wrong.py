@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
 import signal
@@ -11,15 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cluster.test_many import PATIENT, many, start, until_led_by
+from tests.cluster.test_many import PATIENT, many, start
 from tests.cluster.test_pair import Cluster
-from tests.kill.numbers import TOPIC
 from tests.support.broker_process import COMMAND, BrokerProcess
 
 from holdfast.client import Client
 from holdfast.io.envelope import seal
-from holdfast.subscribe import subscribe
-from holdfast.subscribe.errors import BadRequest
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
 
@@ -108,24 +104,3 @@ def test_the_guide_has_the_words_that_are_said() -> None:
     for sentence in rows:
         parts = [part.strip() for part in re.split(r"\d+|…", sentence)]
         assert all(part in source for part in parts), f"nobody says: {sentence}"
-
-
-def test_a_subscription_to_what_several_lead_is_refused(tmp_path: Path) -> None:
-    """C12, S1: it would get a part of what was asked for: it is told so, and does not wait for ever."""
-    address = f"127.0.0.1:{free_port()}"
-    with many(tmp_path, *PATIENT) as cluster:
-        for number in (1, 2):
-            own = (f"subscribe.listen={address}",) if number == 1 else ()
-            cluster.brokers[number] = cluster.made(number, more=own)
-            cluster.brokers[number].start()
-            cluster.until(number, f"broker {number} leads with")
-        cluster.until_known()
-        cluster.make_topic()
-        until_led_by(cluster, 1, {1, 2})
-
-        async def follow() -> None:
-            async with asyncio.timeout(30), subscribe(address, [TOPIC], since=0) as subscription:
-                await anext(aiter(subscription))
-
-        with pytest.raises(BadRequest, match=rf"{TOPIC}-\d is led by broker 2: subscriptions need one leader"):
-            asyncio.run(follow())

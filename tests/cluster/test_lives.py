@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.cluster.test_version_log import Store as VersionStore
@@ -114,6 +115,10 @@ def test_a_lease_says_what_was_put() -> None:
     assert read_lease(store.objects, 1, 7) is None
     store.objects.put(lease.object_name, [lease.encode()])
     assert read_lease(store.objects, 1, 7) == lease
+    for subscribe in ("", "a.example:9094"):
+        told = replace(lease, subscribe=subscribe)
+        store.objects.put(lease.object_name, [told.encode()])
+        assert read_lease(store.objects, 1, 7) == told
     store.objects.put(lease.object_name, [lease.encode()[:-5]])
     assert read_lease(store.objects, 1, 7) is None
 

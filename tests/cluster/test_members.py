@@ -57,6 +57,27 @@ def test_the_eldest_leads_when_the_leader_is_silent() -> None:
     run(go)
 
 
+def test_brokers_tell_where_their_subscribers_are() -> None:
+    """C12, S1: each what it has said, without those who have said nothing yet, or are gone."""
+
+    async def go(world: World) -> None:
+        first, second, third = await three(world)
+        assert first.member is not None
+        assert second.member is not None
+        assert third.member is not None
+        assert first.member.subscribers() == {}
+        first.member.subscribe, second.member.subscribe = "a:1", ""
+        assert first.member.subscribers() == {1: "a:1"}
+        await world.pass_time(TAKEOVER_S)
+        assert first.member.subscribers() == {1: "a:1", 2: ""}
+        assert third.member.subscribers() == {1: "a:1"}  # Who waits looks at the leader alone.
+        first.stop()
+        await world.pass_time(TAKEOVER_S)
+        assert 1 not in third.member.subscribers()
+
+    run(go)
+
+
 def test_a_leader_that_was_stopped_has_no_lease_when_it_goes_on() -> None:
     """C3: it answers nobody before it has seen that others have ended it."""
 

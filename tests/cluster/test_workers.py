@@ -129,6 +129,12 @@ def test_workers_have_numbers_ports_and_folders_in_a_row() -> None:
     assert own["serve.data_path"] == "/d/worker-1"
     assert own["serve.store"] == "/d/objects"
     assert int(own["log.cache_size_max"]) == settings.log.cache_size_max // 2
+    assert own["subscribe.listen"] == "none"
+    given = ["subscribe.listen=SSL://127.0.0.1:9200", "subscribe.advertise=a.example:9300"]
+    settings = config.load(None, {}, ["serve.listen=127.0.0.1:9100", *given])
+    own = dict(each.split("=", 1) for each in worker_settings(settings, 1, 2))
+    assert own["subscribe.listen"] == "SSL://127.0.0.1:9201"
+    assert own["subscribe.advertise"] == "a.example:9301"
 
 
 @pytest.mark.parametrize(

@@ -136,15 +136,15 @@ class SimulatedBrokers(Simulation):
                 await asyncio.sleep(self.chance.fraction() * 0.3)
                 each.see(name, to)
 
-    async def kill(self, number: int) -> None:
-        """Its connections break; after a while the others lead what it led. Later it is back, and leads nothing."""
+    async def kill(self, number: int, *, back: bool = True) -> None:
+        """Its connections break; after a while the others lead what it led. Later it may be back, and leads nothing."""
         self.brokers[number].die()
         await asyncio.sleep(TAKEOVER_S)
         others = [each.number for each in self.brokers if each.lives]
         for name in [name for name, leader in self.leads.items() if leader == number]:
             await self._give(name, others[self.chance.bits(4) % len(others)])
         await asyncio.sleep(self.chance.fraction())
-        self.brokers[number].lives = True
+        self.brokers[number].lives = back
 
     async def connect(self, address: str, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
         """The wire to one of them."""

@@ -13,12 +13,15 @@ from tests.subscribe.simulated_brokers import NOBODY_LEADS, SimulatedBrokers
 from tests.subscribe.test_simulated import check as check_simulated
 
 from holdfast.errors import Rejected
+from holdfast.log.errors import PartitionDeleted
 from holdfast.subscribe import Event
 from holdfast.subscribe.client.routing import Routing
+from holdfast.subscribe.client.segment_reader import SegmentLane
 from holdfast.subscribe.client.servers import Servers
 from holdfast.subscribe.cursor import Cursor
 from holdfast.subscribe.errors import BadRequest, PartitionMoved, ServerGone, SourceGone
-from holdfast.subscribe.server.routes import KNOWN_S
+from holdfast.subscribe.server.routes import KNOWN_S, RouteStream
+from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.subscribe.wire.messages import RoutedPartition
 from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
@@ -130,7 +133,7 @@ def test_what_is_stored_comes_as_one_broker_gives_it(refs: bool) -> None:
 
 
 def test_a_cursor_of_several_brokers_goes_on_at_any_event() -> None:
-    """S5: one cursor over all: with it the rest comes, whoever leads by then."""
+    """S1: one cursor over all: with it the rest comes, whoever leads by then."""
 
     async def stop_and_go_on(simulation: SimulatedBrokers) -> None:
         asked = replace(ALL, until_now=True, batches=True)
@@ -272,6 +275,127 @@ def test_a_named_topic_that_is_deleted_ends_it_and_one_of_a_pattern_does_not() -
         await pattern.aclose()
 
     with_world(11, delete)
+
+
+def test_a_routed_topic_that_is_deleted_is_told_as_gone() -> None:
+    """S1: whoever follows routes knows whether it was named; the broker that is asked for it by number does not."""
+
+    async def delete(simulation: SimulatedBrokers) -> None:
+        stream = simulation.connect("b0", replace(ALL, sources=(Source("a", (0,)),), routed=True))
+        assert [each.topic for each in (await anext(stream)).opened.lanes] == ["a"]
+        simulation.log("a").fail(PartitionDeleted("a"))
+        async for message in stream:
+            if message.HasField("gone"):
+                break
+        assert message.gone.lane == 0
+        await stream.aclose()
+
+    with_world(13, delete)
+
+
+def test_a_partition_that_was_dropped_under_a_read_has_moved() -> None:
+    """S1, C3: what is left of it here is not what was acknowledged: nothing of such a read is sent."""
+
+    async def drop(simulation: SimulatedBrokers) -> None:
+        log = simulation.log("a")
+        read = log.read
+
+        async def dropped(*args: Any, **kwargs: Any) -> Any:
+            found = await read(*args, **kwargs)
+            simulation.logs.drop(log)
+            return found
+
+        log.read = dropped  # type: ignore[method-assign]
+        stream = simulation.connect("b0", replace(ALL, sources=(Source("a", (0,)),), routed=True))
+        kinds = []
+        async for message in stream:
+            kinds.append(message.WhichOneof("kind"))
+            if kinds[-1] == "moved":
+                break
+        assert "event" not in kinds
+        await stream.aclose()
+
+    with_world(14, drop)
+
+
+def test_a_silent_stream_looks_at_its_lease_each_second() -> None:
+    """C3: also where heartbeats are rare."""
+
+    async def lose(simulation: SimulatedBrokers) -> None:
+        site = simulation.sites[0]
+        simulation.sites[0] = replace(site, settings=SubscribeSettings(heartbeat_ms=60_000))
+        asked = replace(ALL, sources=(Source("a", (0,)),), start=Start(), routed=True)
+        stream = simulation.connect("b0", asked)
+        assert (await anext(stream)).HasField("opened")
+        await asyncio.sleep(10)
+        simulation.brokers[0].holds_lease = False
+        with pytest.raises(ServerGone, match="could not say for a while that it lives"):
+            await asyncio.wait_for(_through(stream), 3)
+
+    with_world(15, lose)
+
+
+def test_a_route_that_changes_while_it_is_told_is_told_again() -> None:
+    """S1: a client that reads slowly does not stay with routes that were old when it read them."""
+
+    async def change(simulation: SimulatedBrokers) -> None:
+        found: list[wire.Message] = []
+
+        async def write(message: bytes) -> None:
+            found.append(wire.Message.FromString(message))
+            if found[-1].HasField("opened"):
+                simulation.brokers[0].see("b", 2)
+
+        stream = RouteStream(simulation.sites[0], simulation.brokers[0], ALL, write)
+        await asyncio.wait_for(stream.run(), 10)
+        assert [each.WhichOneof("kind") for each in found if not each.HasField("marker")] == ["opened", "rerouted"]
+
+    with_world(16, change)
+
+
+def test_the_one_that_was_asked_may_be_gone_for_good() -> None:
+    """S7: another one that it has told of is asked, and everything comes."""
+
+    async def lose(simulation: SimulatedBrokers) -> None:
+        subscription = simulation.follow_all(ALL, "b0")
+        events = aiter(subscription)
+        found = [await anext(events)]
+        killing = asyncio.ensure_future(simulation.kill(0, back=False))
+        total = sum(simulation.written.values())
+        async with asyncio.timeout(120):
+            while len(found) < total:
+                found.append(await anext(events))
+            await simulation.write("a", 1, live=True)
+            while len(found) < sum(simulation.written.values()):
+                found.append(await anext(events))
+        await killing
+        await subscription.close()
+        check_simulated(simulation, found)
+
+    with_world(17, lose)
+
+
+def test_several_brokers_read_ahead_no_more_than_one() -> None:
+    """K10: what a client reads at once is shared by all that it reads from."""
+
+    async def compare(simulation: SimulatedBrokers) -> None:
+        for name in NAMES:
+            await simulation.log(name).flush()
+        ahead: list[int] = []
+        follow = SegmentLane.follow
+
+        async def noted(lane: SegmentLane, segments: Any) -> None:
+            ahead.append(lane.ahead_size)
+            await follow(lane, segments)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(SegmentLane, "follow", noted)
+            asked = replace(ALL, until_now=True, segment_refs=True)
+            assert [event async for event in simulation.follow_all(asked)]
+        assert len(ahead) == len(NAMES)
+        assert sum(ahead) <= 1 << 20
+
+    with_world(18, compare)
 
 
 # Who is asked for what

@@ -50,8 +50,9 @@ AddressOption = Annotated[
     list[str] | None,
     typer.Option(
         "--address",
-        metavar="[NAME=]HOST:PORT",
-        help=f"The subscription port of a server; several, with names, are merged. Default: {DEFAULT_ADDRESS}.",
+        metavar="[NAME=]HOST:PORT[,…]",
+        help="The subscription port of a server, or of some brokers of one cluster with commas between them; several, "
+        f"with names, are merged. Default: {DEFAULT_ADDRESS}.",
     ),
 ]
 ConfigOption = Annotated[

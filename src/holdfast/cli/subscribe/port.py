@@ -136,14 +136,8 @@ class _Port:
         why = "" if instead_of is None else f", since {instead_of} is taken"
         log.info("subscribers at %s%s", here, why, extra={"facts": {"event": "subscribers", "listen": str(here)}})
         self.started.set_result(None)
-        self._tell(self._advertise or str(self._told(here)))
+        self._tell(self._advertise or str(told_at(self._door, here)))
         await self.stop.wait()
-
-    def _told(self, here: Address) -> Address:
-        """Where others find it: with a host that Kafka clients are told, unless it has one of its own."""
-        assert self._door.listener is not None
-        has_own = self._door.listen != "auto" and here.host not in EVERYWHERE
-        return here if has_own else Address(self._door.listener.told.host, here.port)
 
     def _tell(self, address: str) -> None:
         if self._leaders is not None:
@@ -156,6 +150,13 @@ def address_of(listen: str, kafka: Address) -> Address:
         return parse_address(listen)
     # A Kafka port that the system chose has neighbours that belong to others.
     return Address(kafka.host, kafka.port + PORT_ABOVE if kafka.port else 0)
+
+
+def told_at(door: Door, here: Address) -> Address:
+    """Where others find it: with a host that Kafka clients are told, unless it has one of its own."""
+    assert door.listener is not None
+    has_own = door.listen != "auto" and here.host not in EVERYWHERE
+    return here if has_own else Address(door.listener.told.host, here.port)
 
 
 def _load() -> Any:

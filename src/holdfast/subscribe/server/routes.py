@@ -91,8 +91,7 @@ class RouteStream:
         """Return when a route is another one, or a partition has come."""
         clock, heartbeat_s = self._site.clock, self._site.settings.heartbeat_ms / 1000
         told_at = clock.monotonic()
-        self._changed.set()  # What was looked up may have changed while it was being told.
-        while True:
+        while True:  # What has changed while it was being told is looked at first.
             left_s = told_at + heartbeat_s - clock.monotonic()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(min(left_s, _WATCH_S), 0)):
