@@ -153,7 +153,8 @@ class Guarded(Cluster):
             f"listeners=SASL_SSL://127.0.0.1:{door},PLAINTEXT://127.0.0.1:{port}\n"
             f"ssl.keystore.location={self.keystore}\n"
             "sasl.enabled.mechanisms=PLAIN\n"
-            'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";\n'
+            "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required "
+            'user_alice="secret" user_bob="other";\n'
             "authorizer.class.name=standard\nsuper.users=User:alice\n"
         )
         return BrokerProcess(

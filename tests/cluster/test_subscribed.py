@@ -13,14 +13,17 @@ import grpc
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.cluster.test_many import PATIENT, many, until_led_by
+from tests.cluster.test_many import PATIENT, leaders, many, until_led_by
+from tests.cluster.test_many_transactions import Guarded
 from tests.cluster.test_pair import SEVERAL, Cluster
 from tests.kill.numbers import QUIET
 from tests.support.broker_process import COMMAND
 
+from holdfast.client import SecurityOptions
 from holdfast.errors import Rejected
 from holdfast.subscribe import NOW, Cursor, Event, Subscription, subscribe
 from holdfast.subscribe.client.connection import METHOD
+from holdfast.subscribe.errors import NotLoggedIn, NotPermitted
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 from holdfast.testing import free_port
 
@@ -241,11 +244,51 @@ def test_what_several_lead_is_told_to_clients_of_one(tmp_path: Path) -> None:
         assert refusal.value.code() is grpc.StatusCode.FAILED_PRECONDITION
         assert f"is led by broker 2 at {served[2]}" in refusal.value.details()
         cluster.brokers[2].stop()
+        until_led_by(cluster, 1, {1}, topic=TOPICS[0])
         cluster.brokers[2] = cluster.made(2)
         cluster.brokers[2].start()
-        cluster.until_known()
-        until_led_by(cluster, 1, {1}, topic=TOPICS[0])
+        cluster.until(2, "broker 2 leads with")
         subprocess.run([COMMAND, "cluster", "move", str(tmp_path / "store"), f"{TOPICS[0]}:0", "2"], check=True)
-        until_led_by(cluster, 1, {1, 2}, topic=TOPICS[0])
+        until(lambda: leaders(cluster, 1, TOPICS[0])[0] == 2, lambda: "a partition was not moved")
         with pytest.raises(Rejected, match=rf"{TOPICS[0]}-0 is led by broker 2, which serves no subscriptions"):
             asyncio.run(all_of(served[1], since=0))
+
+
+def test_all_brokers_are_asked_as_the_first_one_is(tmp_path: Path) -> None:
+    """X2, X7, X8, S1: with TLS and a login at each of them; who may not read is refused, and who is not known."""
+    with Guarded(tmp_path) as cluster:
+        served = {number: f"127.0.0.1:{free_port()}" for number in (1, 2)}
+        for number, address in served.items():
+            cluster.brokers[number] = cluster.made(number, more=(*PATIENT, f"subscribe.listen=SASL_SSL://{address}"))
+            cluster.brokers[number].start()
+            cluster.until(number, f"broker {number} leads with")
+        admin = AdminClient(cluster.settings())
+        until(lambda: len(admin.list_topics(timeout=30).brokers) == 2, lambda: "a broker is not known")
+        for each in admin.create_topics([NewTopic(name, 2) for name in TOPICS]).values():
+            each.result()
+        producer = Producer(cluster.settings())
+        for partition in range(2):
+            for topic in TOPICS:
+                producer.produce(topic, f"{topic}-{partition}", partition=partition)
+        assert producer.flush(WAIT_S) == 0
+
+        def way(user: str, password: str) -> SecurityOptions:
+            module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+            words = {
+                "security.protocol": "SASL_SSL",
+                "ssl.truststore.location": str(cluster.authority.certificate),
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": f'{module} required username="{user}" password="{password}";',
+            }
+            return SecurityOptions.parse(words)
+
+        events = asyncio.run(all_of(served[1], since=0, security=way("alice", "secret")))
+        wanted = {f"{topic}-{partition}".encode() for topic in TOPICS for partition in range(2)}
+        assert {each.value for each in events} == wanted
+        assert len(events) == len(wanted)
+        leading = admin.list_topics(timeout=30).topics[TOPICS[0]].partitions.values()
+        assert {each.leader for each in leading} == {1, 2}
+        with pytest.raises(NotPermitted, match="READ the TOPIC orders"):
+            asyncio.run(all_of(served[1], since=0, security=way("bob", "other")))
+        with pytest.raises(NotLoggedIn):
+            asyncio.run(all_of(served[1], since=0, security=way("alice", "wrong")))

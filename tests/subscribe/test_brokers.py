@@ -97,7 +97,8 @@ def test_whatever_moves_everything_comes_once_and_in_order() -> None:
 def with_world(seed: int, work: Any, *, written: bool = True) -> None:
     async def inside() -> None:
         simulation = await world(seed, written=written)
-        await work(simulation)
+        async with asyncio.timeout(600):  # Simulated ones.
+            await work(simulation)
         await simulation.logs.close()
 
     simulate(inside())
