@@ -62,7 +62,7 @@ class ReaderContext:
     live: asyncio.Event  # Set when the backlog of all lanes is through.
     on_skipped: Callable[[ServerLane, int, int], Awaitable[None]]
     on_gone: Callable[[ServerLane], Awaitable[None]]
-    on_moved: Callable[[ServerLane], Awaitable[None]]
+    on_moved: Callable[[ServerLane], Awaitable[None]] | None  # None: nobody else could lead it.
 
     async def follow(self, lane: ServerLane) -> None:
         """Read the lane for as long as its topic is there, and its partition is ours."""
@@ -72,11 +72,14 @@ class ReaderContext:
             self._end(lane)
             await self.on_gone(lane)
         except Fenced as failure:
+            if self.on_moved is None:
+                raise
             if lane.is_over:
                 return
             log.info("%s: %s", lane.name, failure)
-            self._end(lane)
+            self.pump.set_state(lane.merging, MergeState.BUSY)  # It has not come to its end: that is told first.
             await self.on_moved(lane)
+            self._end(lane)
 
     def _end(self, lane: ServerLane) -> None:
         lane.is_over = True

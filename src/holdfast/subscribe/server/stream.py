@@ -153,7 +153,7 @@ class ServerStream:
             self._live,
             self._tell_skipped,
             self._tell_gone,
-            self._tell_moved,
+            self._tell_moved if site.leaders is not None else None,
         )
         rest = await self._refer(found, starts) if asked.segment_refs else starts
         for number, each in enumerate(found):
@@ -372,8 +372,8 @@ class ServerStream:
                 continue
             if opened.logs[lane.found.partition] is not lane.found.log:
                 lane.is_over = True
-                self._pump.set_state(lane.merging, MergeState.ENDED)
                 await self._tell_moved(lane)
+                self._pump.set_state(lane.merging, MergeState.ENDED)
 
 
 def _still_there(found: SourcePartition, position: Position) -> Position:
