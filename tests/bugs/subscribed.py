@@ -141,6 +141,11 @@ BUGS = [
         (BROKERS + "test_a_partition_that_was_dropped_under_a_read_has_moved",),
     ),
     Bug(
+        "subscribe: of two streams one is behind, and what is behind a marker of it is not marked as late",
+        (Edit("subscribe/merge/merge.py", ".late and not self._is_below(piece, lane.taken):", ".late:"),),
+        ("tests/subscribe/test_merge.py::test_what_is_late_behind_a_marker_is_late",),
+    ),
+    Bug(
         "cluster: a lease does not say where subscribers are",
         (Edit("cluster/lease.py", '{} if self.subscribe is None else {"subscribe": self.subscribe}', "{}"),),
         ("tests/cluster/test_members.py::test_brokers_tell_where_their_subscribers_are",),

@@ -132,6 +132,26 @@ def test_late_rows_of_a_stream_wait_for_their_own_partition(sent: int) -> None:
     assert rows_of(merge.take(0)) == [(0, 2, sent, True)]
 
 
+@pytest.mark.parametrize("taken", [0, 1])
+def test_what_is_late_behind_a_marker_is_late(taken: int) -> None:
+    """S1: of two streams one is behind: its rows are marked also where a piece without rows is in front of them."""
+    merge = Merge(WAIT_S)
+    merge.set_ranks(np.arange(2, dtype=np.int32))
+    slow, quick = merge.add(-1), merge.add(-1)
+    slow.state = quick.state = MergeState.IDLE
+    merge.push(quick, a_piece(1, [100]))
+    assert [row[2:] for row in rows_of(merge.take(WAIT_S))] == [(100, False)]
+    for first in range(taken):
+        merge.push(slow, a_piece(0, [10 + first], first))
+    merge.push(slow, a_piece(0, [], taken))
+    merge.push(slow, a_piece(0, [20, 100, 101], taken))
+    found = []
+    while (each := merge.take(WAIT_S)) is not None:
+        found += rows_of(each)
+    late = [*range(10, 10 + taken), 20, 100]
+    assert [row[2:] for row in found] == [*((time, True) for time in late), (101, False)]
+
+
 def test_one_lane_takes_the_path_without_the_heap() -> None:
     """S5: a single source is not merged, and not even copied."""
     merge, (only,) = merge_of(1)

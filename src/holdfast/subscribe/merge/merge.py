@@ -265,7 +265,7 @@ class Merge:
         taken = _Taking()
         for lane in holding:
             taken.begin_run()
-            while lane.pieces and not (piece := lane.pieces[0]).late:
+            while lane.pieces and not (piece := lane.pieces[0]).late and not self._is_below(piece, lane.taken):
                 count = self._count(piece, lane.taken, limit, lane.number)
                 whole = lane.taken + count == len(piece)
                 if count or whole:
@@ -277,6 +277,13 @@ class Merge:
         found = taken.finish(self._ranks, late=False)
         self._move_point(found)
         return found
+
+    def _is_below(self, piece: Piece, row: int) -> bool:
+        """Whether what comes next of a piece lies below the point: it goes as late, once nothing is in its way."""
+        if self.point is None or row == len(piece) or piece.times[row] > self.point.time:
+            return False
+        key = int(piece.times[row]), int(self._ranks[piece.lanes[row]])
+        return key < (self.point.time, _rank(self._ranks, self.point.lane))
 
     def _count(self, piece: Piece, start: int, limit: Key, number: int) -> int:
         if limit == _HIGHEST or start == len(piece):
