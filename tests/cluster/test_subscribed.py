@@ -29,11 +29,10 @@ from holdfast.testing import free_port
 
 TOPICS, PARTITIONS = ("orders", "payments"), 3
 LEASES = (
-    "cluster.lease_renew_ms=300",
-    "cluster.lease_ms=1500",
-    "cluster.takeover_ms=2500",
-    "log.owner_check_ms=300",
-    "subscribe.heartbeat_ms=1000",
+    "cluster.lease_renew_ms=400",
+    "cluster.lease_ms=3000",
+    "cluster.takeover_ms=4000",
+    "log.owner_check_ms=400",
 )
 WAIT_S = 120.0
 
