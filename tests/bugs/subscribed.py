@@ -115,17 +115,6 @@ BUGS = [
         (BROKERS + "test_what_is_stored_comes_as_one_broker_gives_it",),
     ),
     Bug(
-        "subscribe: each of several brokers reads ahead as much as one",
-        (
-            Edit(
-                "subscribe/client/server_feed.py",
-                "(self._beside * max(len(self._referred), 1))",
-                "max(len(self._referred), 1)",
-            ),
-        ),
-        (BROKERS + "test_several_brokers_read_ahead_no_more_than_one",),
-    ),
-    Bug(
         "subscribe: a move counts as an error",
         (Edit("subscribe/client/subscription.py", "if isinstance(failure, PartitionMoved):", "if False:"),),
         (BROKERS + "test_a_topic_that_comes_later_at_another_broker_is_followed_from_its_beginning",),

@@ -16,7 +16,6 @@ from holdfast.errors import Rejected
 from holdfast.log.errors import PartitionDeleted
 from holdfast.subscribe import Event
 from holdfast.subscribe.client.routing import Routing
-from holdfast.subscribe.client.segment_reader import SegmentLane
 from holdfast.subscribe.client.servers import Servers
 from holdfast.subscribe.cursor import Cursor
 from holdfast.subscribe.errors import BadRequest, PartitionMoved, ServerGone, SourceGone
@@ -374,29 +373,6 @@ def test_the_one_that_was_asked_may_be_gone_for_good() -> None:
         check_simulated(simulation, found)
 
     with_world(17, lose)
-
-
-def test_several_brokers_read_ahead_no_more_than_one() -> None:
-    """K10: what a client reads at once is shared by all that it reads from."""
-
-    async def compare(simulation: SimulatedBrokers) -> None:
-        for name in NAMES:
-            await simulation.log(name).flush()
-        ahead: list[int] = []
-        follow = SegmentLane.follow
-
-        async def noted(lane: SegmentLane, segments: Any) -> None:
-            ahead.append(lane.ahead_size)
-            await follow(lane, segments)
-
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(SegmentLane, "follow", noted)
-            asked = replace(ALL, until_now=True, segment_refs=True)
-            assert [event async for event in simulation.follow_all(asked)]
-        assert len(ahead) == len(NAMES)
-        assert sum(ahead) <= 1 << 20
-
-    with_world(18, compare)
 
 
 # Who is asked for what
