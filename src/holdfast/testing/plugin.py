@@ -82,7 +82,10 @@ def holdfast_broker(request: pytest.FixtureRequest, holdfast_settings: Mapping[s
     port = getattr(request.config, "workerinput", {}).get(_SHARED)
     if port is not None:
         if holdfast_settings:
-            raise pytest.UsageError("--holdfast-share and holdfast_settings: a shared broker has its own")
+            said = (
+                "--holdfast-share gives all workers one broker, which takes no holdfast_settings: leave out one of them"
+            )
+            pytest.fail(said, pytrace=False)
         yield RunningBroker(Path(tempfile.gettempdir()) / "nowhere", port=port)  # Never started here: it runs.
         return
     with _running(holdfast_settings) as broker:

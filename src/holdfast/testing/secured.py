@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ from holdfast.errors import Rejected
 from holdfast.testing.folders import temporary_folder
 from holdfast.testing.ports import free_port
 from holdfast.testing.process import RunningBroker
-from holdfast.testing.running import checked, variables
+from holdfast.testing.running import checked, keywords_checked, variables
 
 if TYPE_CHECKING:
     from holdfast.client import ClientSettings
@@ -108,10 +108,13 @@ def secured_broker(
             "authorizer_class_name": "standard",
             "super_users": f"User:{ADMIN}",
         }
-        given = variables(checked({**secured, **settings}))
+        given = checked({**secured, **settings})
         everybody = {ADMIN: [], **rights}
         _write(place, everybody)
-        with SecuredBroker(place, authority, port, given, list(everybody)) as broker:
+        broker = SecuredBroker(place, authority, port, variables(given), list(everybody))
+        with keywords_checked(given):
+            broker.start()
+        with closing(broker):
             yield broker
 
 
