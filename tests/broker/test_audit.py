@@ -63,12 +63,10 @@ def test_changes_of_users_rules_quotas_and_configs_are_told(place: Guarded) -> N
     with Wire(place.plain) as root:
         create_topic(root, "changed")
         root.ask(Key.ALTER_USER_SCRAM_CREDENTIALS, 0, upsertions=upsertions("eve", "secret-of-eve"))
-        config = {"name": "retention.ms", "config_operation": 0, "value": "123456"}
-        root.ask(
-            Key.INCREMENTAL_ALTER_CONFIGS,
-            1,
-            resources=[{"resource_type": 2, "resource_name": "changed", "configs": [config]}],
-        )
+        for name, value in (("holdfast.flush", "now"), ("retention.ms", "123456")):  # The first is an order.
+            config = {"name": name, "config_operation": 0, "value": value}
+            resources = [{"resource_type": 2, "resource_name": "changed", "configs": [config]}]
+            root.ask(Key.INCREMENTAL_ALTER_CONFIGS, 1, resources=resources)
         quota = {
             "entity": [{"entity_type": "user", "entity_name": "eve"}],
             "ops": [{"key": "consumer_byte_rate", "value": 1.0}],
@@ -79,11 +77,12 @@ def test_changes_of_users_rules_quotas_and_configs_are_told(place: Guarded) -> N
     told = "changed: User:ANONYMOUS from 127.0.0.1: "
     for what in (
         "the logins of user 'eve'",
-        "configs of 'changed' (resource type 2): retention.ms",
+        "configs of topic 'changed': retention.ms",
         "the quotas of user 'eve'",
         "a rule is there: ALLOW User:eve READ TOPIC:LITERAL:changed from *",
         "a rule is gone: ALLOW User:eve READ TOPIC:LITERAL:changed from *",
     ):
         wait_for(lambda what=what: bool(lines(place, told + what)))  # type: ignore[misc]
+    assert not lines(place, "holdfast.flush")
     assert not lines(place, "123456")
     assert not lines(place, "secret-of-eve")

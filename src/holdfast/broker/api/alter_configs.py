@@ -104,9 +104,9 @@ async def _alter_all(
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
         else:
-            if not message.validate_only:
+            if not message.validate_only and not _is_flush(each):
                 names = ", ".join(one.name for one in each.configs)
-                what = f"configs of {each.resource_name!r} (resource type {each.resource_type}): {names}"
+                what = f"configs of {Resource(each.resource_type).name.lower()} {each.resource_name!r}: {names}"
                 context.gate.audit.changed(request.session, what)
         answers.append(
             answer(
@@ -133,7 +133,7 @@ async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, vali
         raise ResourceRefused(kind, name, "no metrics are collected from clients")
     elif kind != Resource.TOPIC:
         raise ResourceRefused(kind, name, "only topics, groups and brokers have configs that can be changed here")
-    elif any(each.name == FLUSH for each in wanted.configs):
+    elif _is_flush(wanted):
         await _flush(context, wanted, validate_only=validate_only)
     else:
         make = partial(change, wanted.configs, TOPIC_CONFIGS, context.topics.defaults)
@@ -142,6 +142,10 @@ async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, vali
             check_topic_configs(make(present), present)
         else:
             await context.topics.change_configs(name, make)
+
+
+def _is_flush(wanted: Wanted) -> bool:
+    return wanted.resource_type == Resource.TOPIC and any(each.name == FLUSH for each in wanted.configs)
 
 
 async def _flush(context: BrokerContext, wanted: Wanted, *, validate_only: bool) -> None:
