@@ -75,6 +75,15 @@ def test_tls_at_a_port_without_it_is_ended_at_once(broker: RunningBroker, kind: 
     assert time.monotonic() - began < 5
 
 
+def test_who_waits_for_a_broker_says_where() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with subprocess.Popen([COMMAND, "wait", "--bootstrap", address], stderr=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stderr is not None
+        line = waiting.stderr.readline()
+        waiting.kill()
+    assert line == f"holdfast: no broker answers at {address} yet (connection refused); waiting, 60 s at most\n"
+
+
 def test_waiting_for_a_broker_that_hangs_ends_when_it_was_said_to() -> None:
     with running_broker() as broker:
         os.kill(broker.pid, signal.SIGSTOP)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,16 @@ def test_an_unknown_setting_is_an_error_with_a_hint() -> None:
         config.load(None, {}, ["wal.chunk_size=1"])
     assert str(caught.value) == "--set sets wal.chunk_size, which is no setting, did you mean wal.chunk_size_max?"
     assert (caught.value.name, caught.value.source) == ("wal.chunk_size", "--set")
+
+
+def test_a_wrong_value_of_an_option_names_the_option() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "serve", "--wal-place", "stroe"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "holdfast: --wal-place sets wal wrongly: place must be disk or store\n",
+    )
 
 
 def test_an_unknown_variable_is_an_error() -> None:

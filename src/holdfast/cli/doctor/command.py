@@ -54,7 +54,8 @@ def doctor(
 
     short = {"data_path": data, "listen": listen, "store": store}
     given = [f"serve.{name}={value}" for name, value in short.items() if value is not None]
-    settings = config.load(config_file, os.environ, given)
+    options = {"serve.data_path": "--data", "serve.listen": "--listen", "serve.store": "--store"}
+    settings = config.load(config_file, os.environ, given, options)
     findings = list(look(settings))
     for each in findings:
         if as_json:

@@ -160,6 +160,7 @@ def serve(
     given += [f"wal.place={wal_place}"] if wal_place is not None else []
 
     options = {f"serve.{name}": _option_of(name) for name, value in short.items() if value is not None}
+    options |= {"wal.place": "--wal-place"} if wal_place is not None else {}
 
     def load() -> config.Settings:
         return config.load(config_file, os.environ, given, options)

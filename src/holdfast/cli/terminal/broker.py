@@ -34,9 +34,12 @@ def asking(where: ClientSettings) -> Iterator[Client]:
 
 @contextmanager
 def waiting(where: ClientSettings, patience_s: float) -> Iterator[Client]:
-    """A client that asks until patience ends, also when somebody is there who does not answer."""
+    """A client that asks until patience ends, also when somebody is there who does not answer, and says so."""
     asked_s = min(max(patience_s, _ASKED_S_MIN), _ASKED_S_MAX)
-    with _in_our_words(), Client(where, follow_leaders=False, timeout_s=asked_s, patience_s=patience_s) as client:
+    with (
+        _in_our_words(),
+        Client(where, follow_leaders=False, timeout_s=asked_s, patience_s=patience_s, on_wait=_tell_waits) as client,
+    ):
         yield client
 
 
@@ -49,6 +52,14 @@ def staying(where: ClientSettings) -> Iterator[Client]:
     ):
         client.connect()
         yield client
+
+
+def _tell_waits(failure: HoldfastError, patience_s: float) -> None:
+    if isinstance(failure, BrokerUnreachable):
+        why = f"no broker answers at {failure.addresses} yet ({reason_of(failure.cause)})"
+    else:
+        why = failure.sentence if isinstance(failure, NotNow) else str(failure)
+    tell(f"holdfast: {why}; waiting, {patience_s:.0f} s at most")
 
 
 def _tell_why(failure: HoldfastError, patience_s: float) -> None:
