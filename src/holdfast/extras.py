@@ -1,4 +1,4 @@
-"""What is installed only by those who ask for it: `pip install 'holdfast[NAME]'`."""
+"""What is installed only by those who ask for it: `pip install '.[NAME]'` in a checkout."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def advice(missing: ModuleNotFoundError) -> str | None:
 
 
 def how_to_get(extra: str) -> str:
-    """The command, also for whoever has a checkout: it is on no package index yet."""
-    return f"pip install 'holdfast[{extra}]', or '.[{extra}]' in a checkout"
+    """The command. It is on no package index yet, so it names the checkout."""
+    return f"pip install '.[{extra}]' in the checkout, or '/path/to/the/checkout[{extra}]' elsewhere"
 
 
 def need(package: str) -> None:

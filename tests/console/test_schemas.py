@@ -23,6 +23,7 @@ from tests.support.little_registry import LittleRegistry, little_registry
 from holdfast.client.registry import Registry
 from holdfast.console.schemas import ASKED_MAX, KNOWN_MAX, Schemas, TopicValues
 from holdfast.errors import Rejected
+from holdfast.extras import how_to_get
 from holdfast.io.calls import InlineCalls
 from holdfast.io.clock import SystemClock
 from holdfast.security.secret import NONE, Secret
@@ -223,7 +224,7 @@ def test_what_is_not_installed_is_one_sentence(place: SchemaPlace, monkeypatch: 
     schemas = Schemas(Registry(place.registry.url), {}, InlineCalls(), SystemClock())
     number = place.numbers["order"]
     said = asyncio.run(schemas.look(InlineCalls(), "t", lambda values: values.decoded(prefixed(number, b"")).why))
-    assert said == "fastavro is not installed: pip install 'holdfast[avro]', or '.[avro]' in a checkout"
+    assert said == f"fastavro is not installed: {how_to_get('avro')}"
 
 
 def test_a_registry_is_asked_as_a_user() -> None:

@@ -50,7 +50,7 @@ def test_the_first_pipeline_runs_from_its_set_up_on(tmp_path: Path) -> None:
     assert "5 rows added" in shown
     assert "0 rows added" in shown
     assert "sound: 100.0000 %" in shown
-    assert "rows added" in (tmp_path / "commits.txt").read_text()
+    assert "rows added" in (tmp_path / "build" / "pipelines" / "commits.txt").read_text()
     assert re.search(r"events\s.*delta.*\s1\s", shown)
 
 

@@ -196,12 +196,12 @@ def test_what_an_extra_is_needed_for_says_its_command_in_one_line(
     done = light.run("holdfast", *command, *where)
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert f"pip install 'holdfast[{extra}]'" in line
+    assert f"pip install '.[{extra}]'" in line
 
 
 def test_a_library_that_needs_an_extra_says_so_too(light: Installed) -> None:
     done = light.run("python", "-c", "from holdfast.catalog import read_topic")
-    assert "pip install 'holdfast[arrow]'" in done.stderr.splitlines()[-1]
+    assert "pip install '.[arrow]'" in done.stderr.splitlines()[-1]
 
 
 def test_the_command_is_there_and_comes_from_the_wheel(installed: Installed) -> None:
@@ -216,7 +216,7 @@ def test_without_spark_everything_else_works_and_the_doctor_says_how_to_get_it(
     done = installed.run("holdfast", "doctor", "--data", str(tmp_path), "--listen", "127.0.0.1:0", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     found = {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
-    assert found["pyspark"]["todo"].startswith("for pipelines on Spark: pip install 'holdfast[spark]'")
+    assert found["pyspark"]["todo"].startswith("for pipelines on Spark: pip install '.[spark]' in the checkout")
     assert found["packages"]["state"] == "ok"
 
 

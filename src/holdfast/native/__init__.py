@@ -16,7 +16,9 @@ from typing import Final
 from holdfast.native.build import is_current
 
 VARIABLE: Final = "HOLDFAST_NATIVE"  # "off": do without all machine code; "numba": without that from C.
-ADVICE: Final = "install a C compiler and the headers of Python, then Holdfast anew; or pip install 'holdfast[fast]'"
+ADVICE: Final = (
+    "install a C compiler and the headers of Python, then Holdfast anew; or pip install '.[fast]' in the checkout"
+)
 
 
 def _load() -> ModuleType | None:
