@@ -1,4 +1,4 @@
-"""Sizes and times as people write them: `64MiB`, `1.5 GB`, `5m`, `-1`."""
+"""Sizes and times as people write them: `64MiB`, `1.5 GB`, `5m`, `-1`; and counts as they say them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ SIZES: Final = {
     "tib": 2**40,
 }
 TIMES_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+
+def counted(count: int, noun: str, form: str = "") -> str:
+    """`1 record`, `2 records`; with the form "," also `1,500 records`."""
+    return f"{count:{form}} {noun if count == 1 else noun + ('es' if noun.endswith('ch') else 's')}"
 
 
 def parse_size(text: str) -> int:

@@ -40,7 +40,7 @@ def test_a_record_is_one_line_with_all_its_parts(holdfast: Commands, topic: str)
     time, *rest = done.stdout.removesuffix("\n").split("\t")
     assert time.endswith("Z")
     assert rest == [f"{topic}-0@0", "k", "v", "h=1"]
-    assert done.stderr == "holdfast: 1 records\n"
+    assert done.stderr == "holdfast: 1 record\n"
 
 
 def test_json_has_everything(holdfast: Commands, topic: str) -> None:
@@ -164,7 +164,7 @@ def test_ctrl_c_ends_a_wait_for_records(holdfast: Commands, ten: str) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         seconds, talk = interrupted(process)
-    assert (process.returncode, talk) == (0, "holdfast: 1 records\n")
+    assert (process.returncode, talk) == (0, "holdfast: 1 record\n")
     assert seconds < 10
 
 
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_a_wait_for_a_broker_that_does_not_answer(own_broker: Broker
         own_broker.signal(signal.SIGSTOP)
         seconds, talk = interrupted(process)
         own_broker.signal(signal.SIGCONT)
-    assert (process.returncode, talk) == (0, "holdfast: 1 records\n")
+    assert (process.returncode, talk) == (0, "holdfast: 1 record\n")
     assert seconds < 10
 
 
@@ -192,7 +192,7 @@ def test_ctrl_c_ends_a_wait_for_a_broker_that_is_away(own_broker: BrokerProcess,
         own_broker.kill()
         assert process.stderr.readline().endswith("; trying again for 30 s\n")
         seconds, talk = interrupted(process)
-    assert (process.returncode, talk) == (0, "holdfast: 1 records\n")
+    assert (process.returncode, talk) == (0, "holdfast: 1 record\n")
     assert seconds < 10
 
 

@@ -43,7 +43,7 @@ def test_a_group_is_listed_and_described(holdfast: Commands, topic: str, group: 
     assert only["client"] == "reader"
     assert only["partitions"] == {topic: [0, 1]}
     shown = holdfast.run("group", "describe", group).stdout.splitlines()
-    assert shown[0] == f"group {group}, Stable, protocol range, 1 members"
+    assert shown[0] == f"group {group}, Stable, protocol range, 1 member"
     assert shown[2].endswith(f"{topic}-0,1")
 
 
@@ -115,7 +115,7 @@ def test_every_command_has_an_example(command: str) -> None:
 def test_a_group_goes_on_where_it_is_told_to(holdfast: Commands, topic: str, group: str, member: Consumer) -> None:
     """K3: not while it has members; a dry run changes nothing; by a word, an offset, a distance and a time."""
     busy = holdfast.run("group", "seek", group, "earliest", "--yes", code=1)
-    assert f"group {group} has 1 members: stop them first" in busy.stderr
+    assert f"group {group} has 1 member: stop every one first" in busy.stderr
     member.close()
 
     def committed() -> list[int]:

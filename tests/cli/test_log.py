@@ -270,7 +270,7 @@ def test_dump_for_people_names_the_partition_and_says_how_many(closed: Path) -> 
     assert first == f"topic {OTHER} partition 0: log start 0, flushed 450, log end 450, epochs 0@0"
     assert heading.split()[:3] == ["kind", "base", "end"]
     count = len(segments(closed, HOMES[2]))
-    assert summary == f"{count} segments, 1 tails, 45 batches"
+    assert summary == f"{count} segments, 1 tail, 45 batches"
     assert sum(line.startswith("segment ") for line in lines) == count
     assert all("  ok   2023-11-14T" in line for line in lines if line.startswith("batch "))
 

@@ -104,7 +104,7 @@ def test_what_the_broker_refuses_is_said_and_counted(holdfast: Commands, make_to
     done = holdfast.run("produce", topic, *options, stdin=b"small\n" + b"large" * 200 + b"\nnever\n", code=1)
     assert done.stdout == f"{topic}-0@0\n"
     talk = done.stderr.splitlines()
-    assert talk[0] == "holdfast: 1 records acknowledged, 1 not"  # The third line was not even taken.
+    assert talk[0] == "holdfast: 1 record acknowledged, 1 not"  # The third line was not even taken.
     assert f"{topic}-0" in talk[1]
     assert len(talk) == 2
 
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_it_when_all_is_acknowledged(holdfast: Commands, topic: str)
         assert process.stdout.readline() == f"{topic}-0@0\n"
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
-        assert process.stderr.read() == "holdfast: 1 records acknowledged\n"
+        assert process.stderr.read() == "holdfast: 1 record acknowledged\n"
 
 
 def test_ctrl_c_ends_it_when_the_broker_does_not_answer(own_broker: BrokerProcess, topic: str) -> None:
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_it_when_the_broker_does_not_answer(own_broker: BrokerProces
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, talk = process.communicate(timeout=20)
-    assert (process.returncode, talk) == (1, "holdfast: 1 records acknowledged, 1 not\n")
+    assert (process.returncode, talk) == (1, "holdfast: 1 record acknowledged, 1 not\n")
     assert time.monotonic() - begun < 10
 
 
@@ -266,4 +266,4 @@ def test_a_line_that_is_no_record_is_not_sent(holdfast: Commands, topic: str, li
     )
     assert "line 2 is no record" in told.stderr
     assert why in told.stderr
-    assert "1 records acknowledged" in told.stderr
+    assert "1 record acknowledged" in told.stderr

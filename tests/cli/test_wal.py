@@ -94,7 +94,7 @@ def test_dump_as_json_is_one_object_a_line(closed: Path) -> None:
 def test_verify_says_that_a_sound_log_is_sound(closed: Path) -> None:
     """W7: and exits with 0."""
     done = holdfast("wal", "verify", closed)
-    assert (done.exit_code, done.stdout) == (0, "sound: 1 chunks, 2 entries, last 1:2\n")
+    assert (done.exit_code, done.stdout) == (0, "sound: 1 chunk, 2 entries, last 1:2\n")
     assert json.loads(holdfast("wal", "verify", closed, "--json").stdout)["sound"] is True
 
 

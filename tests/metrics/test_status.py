@@ -145,7 +145,7 @@ def test_a_broker_is_well_in_one_line() -> None:
         assert done.returncode == 0
         [line] = done.stdout.splitlines()
         assert line.startswith("well; 9 of 9 partitions served; ")
-        for word in ("KiB in no segment yet, the oldest for ", "write-ahead log ", "disk ", " free; ", " connections"):
+        for word in ("KiB in no segment yet, the oldest for ", "write-ahead log ", "disk ", " free; ", " connection"):
             assert word in line
         told = json.loads(ask(broker, "--json").stdout)
         assert told["unflushed_bytes"] > 3000

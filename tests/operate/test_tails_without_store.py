@@ -93,7 +93,7 @@ def test_the_log_is_read_while_the_store_is_away(broker: RunningBroker, tmp_path
     store, away = tmp_path / "store", tmp_path / "away"
     store.rename(away)
     broker.start()
-    said = f"1 partitions are read from the write-ahead log: orders-0 [{EARLY}, {EARLY + LATE})"
+    said = f"1 partition is read from the write-ahead log: orders-0 [{EARLY}, {EARLY + LATE})"
     assert any("store away" in line and said in line for line in broker.said), broker.said[-3:]
     late, early = consumer_at(broker, EARLY), consumer_at(broker, 0)
     assert take(late, LATE) == numbers(EARLY, EARLY + LATE)

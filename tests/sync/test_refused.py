@@ -188,7 +188,7 @@ def test_what_waits_is_shown(pair: Pair, topic: str) -> None:
         console.print(show._table(sync.look()))
     assert f"{topic}-0 waits" in captured.get()
     assert "the target takes 2000" in captured.get()
-    assert "1 partitions wait" in _sentence(sync.look()[0])
+    assert "1 partition waits" in _sentence(sync.look()[0])
     port = free_port()
     with scraped(show, f"127.0.0.1:{port}"), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         text = answer.read().decode()

@@ -47,6 +47,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 from holdfast.types import PartitionId
+from holdfast.units import counted
 
 log = logging.getLogger(__name__)
 
@@ -262,7 +263,8 @@ class Topics:
             opened = await self._open_topic(topic)
             self._add(opened)
             facts = {"event": "topic_created", "topic": name, "partitions": partitions, "topic_id": str(topic.topic_id)}
-            log.info("topic %s made: %d partitions, id %s", name, partitions, topic.topic_id, extra={"facts": facts})
+            count = counted(partitions, "partition")
+            log.info("topic %s made: %s, id %s", name, count, topic.topic_id, extra={"facts": facts})
             return opened
 
     async def delete(self, opened: OpenTopic) -> None:

@@ -23,6 +23,7 @@ from holdfast.cli.job.options import (
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.extras import need
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -120,7 +121,8 @@ def _show(done: list[Compacted], progress: JobProgress, *, as_json: bool) -> Non
     if not before:
         print(f"there was nothing to compact, in {progress.seconds:.1f} s")
         return
-    print(f"{before} segments became {after}, {gone} records were let go, in {progress.seconds:.1f} s")
+    less = f"{counted(gone, 'record')} {'was' if gone == 1 else 'were'} let go"
+    print(f"{counted(before, 'segment')} became {after}, {less}, in {progress.seconds:.1f} s")
 
 
 def _plot(path: Path, done: list[Compacted], progress: JobProgress) -> None:

@@ -23,6 +23,7 @@ from holdfast.cli.terminal.options import assignments
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.extras import need
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -108,7 +109,8 @@ def _show(done: Merged, progress: JobProgress, to: str, *, as_json: bool) -> Non
         return
     rows = [{"source": name, "rows": count} for name, count in done.sources.items()]
     give_table(rows, {"source": "source", "rows": "rows"}, as_json=False)
-    print(f"{to}: {done.rows} rows in {len(done.files)} files, in order, in {progress.seconds:.1f} s")
+    said = f"{counted(done.rows, 'row')} in {counted(len(done.files), 'file')}"
+    print(f"{to}: {said}, in order, in {progress.seconds:.1f} s")
 
 
 def _plot(path: Path, done: Merged, progress: JobProgress) -> None:

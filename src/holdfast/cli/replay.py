@@ -21,6 +21,7 @@ from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, 
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.extras import need
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -141,8 +142,8 @@ def _show(done: Replayed, progress: JobProgress, topic: str, *, as_json: bool) -
     if rows:
         give_table(rows, {"partition": "archived", "from": "from", "to": "to"}, as_json=False)
     print(
-        f"{topic}: {done.records} records written in {done.transactions} transactions, {done.size} bytes, "
-        f"in {progress.seconds:.1f} s"
+        f"{topic}: {counted(done.records, 'record')} written in {counted(done.transactions, 'transaction')}, "
+        f"{done.size} bytes, in {progress.seconds:.1f} s"
     )
 
 

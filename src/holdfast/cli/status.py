@@ -10,6 +10,7 @@ from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.operate.status import ask
+from holdfast.units import counted
 
 _COLUMNS = {"topic": "topic", "partition": "partition", "state": "state", "damaged": "damaged objects"}
 
@@ -49,7 +50,9 @@ def _show(found: dict[str, Any]) -> None:
     if found["waits_for_store"]:
         served = found["served_from_log"]
         tell(f"the store has not answered since the start, {found['waited_seconds']} s ago: writes are refused")
-        tell(f"{len(served)} partitions are read from the write-ahead log meanwhile: {', '.join(served) or 'none'}")
+        are = "is" if len(served) == 1 else "are"
+        names = f": {', '.join(served)}" if served else ""
+        tell(f"{counted(len(served), 'partition')} {are} read from the write-ahead log meanwhile{names}")
         return
     print(_first_line(found))
     if found["owner"] is not None:
@@ -64,19 +67,21 @@ def _show(found: dict[str, Any]) -> None:
             "write-ahead log meanwhile, and what is only in the store cannot be read"
         )
     if found["store_failures"]:
-        tell(f"{found['store_failures']:.0f} calls of the store have failed since the start")
+        tell(f"{counted(int(found['store_failures']), 'call')} of the store failed since the start")
     for quota, count in sorted(found["throttled"].items()):
-        tell(f"{count} requests were told to wait by the quota {quota}")
+        tell(f"{counted(count, 'request')} {'was' if count == 1 else 'were'} told to wait by the quota {quota}")
     if found["batches_mended"]:
-        tell(f"{found['batches_mended']} batches had changed in memory: check this machine's memory")
-    tell(f"{len(found['unwell'])} of {found['partitions']} partitions are not well")
+        tell(f"{counted(found['batches_mended'], 'batch')} had changed in memory: check this machine's memory")
+    if found["unwell"]:
+        are = "is" if len(found["unwell"]) == 1 else "are"
+        tell(f"{len(found['unwell'])} of {counted(found['partitions'], 'partition')} {are} not well")
 
 
 def _first_line(found: dict[str, Any]) -> str:
     """Health, and the figures that somebody asks for first."""
     parts = [
         "well" if found["well"] else "NOT WELL",
-        f"{found['partitions'] - len(found['unwell'])} of {found['partitions']} partitions served",
+        f"{found['partitions'] - len(found['unwell'])} of {counted(found['partitions'], 'partition')} served",
     ]
     if found["unflushed_bytes"] is not None:
         age = f", the oldest for {found['unflushed_seconds']:.0f} s" if found["unflushed_seconds"] else ""
@@ -86,7 +91,7 @@ def _first_line(found: dict[str, Any]) -> str:
     if found["disk_free_bytes"] is not None:
         parts.append(f"disk {_size(found['disk_free_bytes'])} free")
     if found["connections"] is not None:
-        parts.append(f"{found['connections']:.0f} connections")
+        parts.append(f"{counted(int(found['connections']), 'connection')}")
     return "; ".join(parts)
 
 

@@ -21,6 +21,7 @@ import typer
 
 from holdfast.cli.terminal.talk import tell
 from holdfast.errors import Rejected, Unavailable
+from holdfast.units import counted
 
 app = typer.Typer(no_args_is_help=True, help="A broker for tests, gone afterwards.", rich_markup_mode="rich")
 
@@ -101,7 +102,7 @@ def down(address: AddressArgument = None) -> None:
             ended += 1
     if address is not None and not ended:
         raise Rejected(f"no broker at {address} was started by `holdfast testing up`")
-    tell(f"holdfast: {ended} brokers are told to end")
+    tell(f"holdfast: {counted(ended, 'broker')} {'is' if ended == 1 else 'are'} told to end")
 
 
 def _running() -> Iterator[dict[str, Any]]:

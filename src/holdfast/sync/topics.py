@@ -13,6 +13,7 @@ from holdfast.client.errors import Refused
 from holdfast.errors import Rejected
 from holdfast.protocol.codes import Code
 from holdfast.sync.errors import NeedsChoice, NothingMatches, TimesNotKept
+from holdfast.units import counted
 
 log = logging.getLogger(__name__)
 
@@ -99,12 +100,13 @@ def to_copy(configs: Mapping[str, str]) -> dict[str, str]:
 
 def make(target: Client, planned: PlannedTopic, address: str) -> TopicInfo:
     """Bring the topic into being at the target, with as many partitions at least."""
+    count = counted(planned.partition_count, "partition")
     if planned.target is None:
         _create(target, planned)
-        log.info("topic %s is new: made at %s with %d partitions", planned.name, address, planned.partition_count)
+        log.info("topic %s is new: made at %s with %s", planned.name, address, count)
     elif planned.missing_partitions:
         target.create_partitions(planned.name, planned.partition_count)
-        log.info("topic %s at %s has %d partitions now", planned.name, address, planned.partition_count)
+        log.info("topic %s at %s has %s now", planned.name, address, count)
     if target.describe_configs(planned.name, [_TIMES]).get(_TIMES) == _BROKERS_TIME:
         raise TimesNotKept(planned.name, address)
     return target.topic(planned.name)

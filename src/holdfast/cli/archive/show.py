@@ -11,6 +11,7 @@ from holdfast.cli.job.unreadable import tell_unreadable
 from holdfast.cli.terminal.kept import keep_result
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.catalog.catalog import Catalog
@@ -82,15 +83,17 @@ def show_archived(
         give_table(facts, {name: name for name in names}, as_json=False)
     print(f"{place}: {sum_of(done, progress.seconds)}")
     for topic, count in left_out.items():
+        are, them = ("is", "it") if count == 1 else ("are", "them")
         tell(
-            f"holdfast: {count} acknowledged records of {topic} are in no segment yet, and not in the archive: "
-            f"`holdfast flush {topic}` before, or --bootstrap, brings them in"
+            f"holdfast: {counted(count, 'acknowledged record')} of {topic} {are} in no segment yet, and not in the "
+            f"archive: `holdfast flush {topic}` before, or --bootstrap, brings {them} in"
         )
 
 
 def sum_of(done: Archived, seconds: float) -> str:
-    letters = f", {done.dead_letters} dead letters" if done.dead_letters else ""
-    return f"{done.rows()} rows added{letters}, {len(done.files)} files, {done.size} bytes in {seconds:.1f} s"
+    letters = f", {counted(done.dead_letters, 'dead letter')}" if done.dead_letters else ""
+    rows, files = counted(done.rows(), "row"), counted(len(done.files), "file")
+    return f"{rows} added{letters}, {files}, {done.size} bytes in {seconds:.1f} s"
 
 
 def plot_archived(path: Path, done: Archived, progress: JobProgress) -> None:

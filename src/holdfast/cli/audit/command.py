@@ -26,6 +26,7 @@ from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -124,8 +125,8 @@ def audit(
 def _said(reports: Sequence[PartitionReport]) -> str:
     total = _total(reports)
     return (
-        f"{total['delivered_percent']:.4f} % of {total['offsets']} offsets of {len(reports)} partitions accounted for, "
-        f"{total['missing']} missing, {total['duplicates']} duplicates"
+        f"{total['delivered_percent']:.4f} % of {total['offsets']} offsets of {counted(len(reports), 'partition')} "
+        f"accounted for, {total['missing']} missing, {counted(total['duplicates'], 'duplicate')}"
     )
 
 
@@ -157,8 +158,8 @@ def _show(reports: Sequence[PartitionReport], progress: JobProgress, *, as_json:
     total = _total(reports)
     print(
         f"{'sound' if sound else 'NOT SOUND'}: {total['delivered_percent']:.4f} % of {total['offsets']} offsets "
-        f"accounted for, {total['missing']} missing, {total['duplicates']} duplicates, {total['segments']} segments, "
-        f"{total['bytes']} bytes in {progress.seconds:.1f} s"
+        f"accounted for, {total['missing']} missing, {counted(total['duplicates'], 'duplicate')}, "
+        f"{counted(total['segments'], 'segment')}, {total['bytes']} bytes in {progress.seconds:.1f} s"
     )
     sys.stdout.flush()
 

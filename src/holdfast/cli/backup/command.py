@@ -12,6 +12,7 @@ import typer
 
 from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.operate.backup.run import Made
@@ -79,7 +80,8 @@ def backup(
     expect_target(Path(target), read_cluster(place.objects))  # Before anything is made there.
     made = back_up(place.wal, folder, place.objects, Path(target), open_objects(target_store))
     if report:
-        said = f"to {target}: {made.objects} objects of {made.size} bytes copied, {len(made.damaged)} of them damaged"
+        copied = f"{counted(made.objects, 'object')} of {made.size} bytes copied"
+        said = f"to {target}: {copied}, {len(made.damaged)} of them damaged"
         keep_result(place.objects, "backup", said, is_good=not made.damaged)
     _give("backed up", made, target, as_json=as_json)
 
@@ -118,6 +120,7 @@ def _give(what: str, made: Made, place: str, *, as_json: bool) -> None:
         fields = {"place": place, "wal_size": made.wal_size, "objects": made.objects, "size": made.size}
         give_json(fields | {"damaged": list(made.damaged)})
     else:
-        print(f"{what} to {place}: {made.wal_size} bytes of log, {made.objects} objects of {made.size} bytes copied")
+        objects = counted(made.objects, "object")
+        print(f"{what} to {place}: {made.wal_size} bytes of log, {objects} of {made.size} bytes copied")
     if made.damaged:
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ import typer
 from holdfast.cli.terminal.complete import group_names, topic_names
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, JsonOption
 from holdfast.cli.terminal.talk import tell
+from holdfast.units import counted
 
 TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to read.", autocompletion=topic_names)]
 FromOption = Annotated[
@@ -110,4 +111,4 @@ def consume(
     )
     with contextlib.suppress(KeyboardInterrupt):  # The way to end it.
         follower.run(broker_at(bootstrap, config))
-    tell(f"holdfast: {follower.given} records")
+    tell(f"holdfast: {counted(follower.given, 'record')}")

@@ -13,6 +13,7 @@ from holdfast.cli.terminal.complete import group_names, topic_names
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, JsonOption, YesOption, ask_first
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json
+from holdfast.units import counted
 
 app = typer.Typer(no_args_is_help=True, help="Consumer groups of a running broker.", rich_markup_mode="rich")
 
@@ -83,7 +84,7 @@ def describe_command(
             give_json(each)
             continue
         protocol = f", protocol {each['protocol']}" if each["protocol"] else ""
-        print(f"group {each['group']}, {each['state']}{protocol}, {len(each['members'])} members")
+        print(f"group {each['group']}, {each['state']}{protocol}, {counted(len(each['members']), 'member')}")
         if each["members"]:
             rows = [member | {"shown": _partitions(member["partitions"])} for member in each["members"]]
             give_table(rows, columns, as_json=False)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from holdfast.cli.consume.start import ConsumeStart, find_start
 from holdfast.client import LATEST, Client, Committed, GroupInfo, TopicPartition
 from holdfast.errors import Rejected
+from holdfast.units import counted
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -96,4 +97,4 @@ def check_empty(client: Client, group: str) -> None:
     names = {each.name for each in client.list_groups()}
     for each in client.describe_groups([group]) if group in names else ():
         if each.members:
-            raise Rejected(f"group {group} has {len(each.members)} members: stop them first")
+            raise Rejected(f"group {group} has {counted(len(each.members), 'member')}: stop every one first")

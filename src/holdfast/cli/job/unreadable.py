@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from holdfast.cli.terminal.talk import tell
 from holdfast.record.unreadable import SteppedOver
+from holdfast.units import counted
 
 _LINES_MAX = 20
 
@@ -17,7 +18,8 @@ def tell_unreadable(found: Mapping[str, SteppedOver]) -> None:
         tell(line)
     batches, offsets = sum(each.batches for each in found.values()), count_unreadable(found)
     if batches:
-        tell(f"holdfast: {batches} batches with {offsets} offsets cannot be read by anybody, and were left out")
+        what = f"{counted(batches, 'batch')} with {counted(offsets, 'offset')}"
+        tell(f"holdfast: {what} cannot be read by anybody, and {'was' if batches == 1 else 'were'} left out")
 
 
 def count_unreadable(found: Mapping[str, SteppedOver]) -> int:

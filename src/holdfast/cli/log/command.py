@@ -17,6 +17,7 @@ import typer
 from holdfast.cli.log.lines import DUMP_HEADING, STAT_COLUMNS, dump_line, partition_line, stat_row
 from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.talk import data_console, give_json, tell
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.operate.inspect.look import Look
@@ -106,8 +107,8 @@ def dump_command(
             if facts["kind"] in counts:
                 counts[facts["kind"]] += 1
             _give(facts, as_json=as_json)
-    summary = f"{counts['segment']} segments, {counts['tail']} tails, {counts['batch']} batches"
-    summary += f", {counts['problem']} problems" if counts["problem"] else ""
+    kinds = ["segment", "tail", "batch", *(["problem"] if counts["problem"] else [])]
+    summary = ", ".join(counted(counts[each], each) for each in kinds)
     tell(summary) if as_json else print(summary)
     _tell_deleted(look)
 
@@ -185,12 +186,12 @@ def _progress(look: Look) -> Iterator[Checker]:
 
 
 def _verdict(totals: Totals, look: Look) -> str:
-    tail = f", {totals.tail_records} records in the tail" if look.tails is not None else ""
-    unlisted = f", {totals.unlisted_segments} unlisted segments" if totals.unlisted_segments else ""
-    what = f"{len(totals.problems)} problems" if totals.problems else "sound"
+    tail = f", {counted(totals.tail_records, 'record')} in the tail" if look.tails is not None else ""
+    unlisted = f", {counted(totals.unlisted_segments, 'unlisted segment')}" if totals.unlisted_segments else ""
+    what = f"{counted(len(totals.problems), 'problem')}" if totals.problems else "sound"
     return (
-        f"{what}: {totals.partitions} partitions, {totals.segments} segments, {totals.batches} batches, "
-        f"{totals.records} records, {totals.bytes} bytes{tail}{unlisted}"
+        f"{what}: {counted(totals.partitions, 'partition')}, {counted(totals.segments, 'segment')}, "
+        f"{counted(totals.batches, 'batch')}, {counted(totals.records, 'record')}, {totals.bytes} bytes{tail}{unlisted}"
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from holdfast.units import counted
+
 STAT_COLUMNS = {
     "topic": "topic",
     "topic_id": "topic id",
@@ -80,7 +82,7 @@ def _detail(facts: dict[str, Any]) -> str:
     if facts.get("aborted_transactions"):
         words.append(f"{facts['aborted_transactions']} aborted")
     if "batches" in facts:
-        words.append(f"{facts['batches']} batches in the write-ahead log")
+        words.append(f"{counted(facts['batches'], 'batch')} in the write-ahead log")
     if "name" in facts:
         words.append(facts["name"].rpartition("/")[2])
     return ", ".join(words)

@@ -14,6 +14,7 @@ from holdfast.cli.terminal.complete import topic_names
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.talk import tell
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.produce.send import RecordSender
@@ -125,4 +126,4 @@ def produce(
 
 def _say_counts(sender: RecordSender) -> None:
     lost = f", {sender.waiting} not" if sender.waiting else ""
-    tell(f"holdfast: {sender.acknowledged} records acknowledged{lost}")
+    tell(f"holdfast: {counted(sender.acknowledged, 'record')} acknowledged{lost}")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from holdfast.cli.terminal.talk import sentence_of, tell
 from holdfast.errors import HoldfastError
 from holdfast.log.errors import NotOpen
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.log.partition.partition import PartitionLog
@@ -43,8 +44,8 @@ def tell_stopped(partitions: Iterable[PartitionLog | NotOpen]) -> None:
     records = sum(each.marks.log_end - each.marks.flushed for each in left)
     facts = {"event": "stopped", "only_in_log_bytes": size, "only_in_log_records": records}
     if records:
-        said = "stopped; %d records (%d bytes) are only in the write-ahead log: keep it"
-        log.warning(said, records, size, extra={"facts": facts})
+        said = "stopped; %s (%d bytes) %s only in the write-ahead log: keep it"
+        log.warning(said, counted(records, "record"), size, "is" if records == 1 else "are", extra={"facts": facts})
     else:
         log.info("stopped; every record is in the store", extra={"facts": facts})
 

@@ -48,6 +48,7 @@ from holdfast.log.recovery.begin import LocalLog
 from holdfast.log.recovery.tails import KnownTail, Tails
 from holdfast.measure import Traffic
 from holdfast.metrics.collect_waiting import WatchedWait
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.serve.metrics import Metrics
@@ -280,7 +281,8 @@ class _Wait:
 def _in_words(served: list[tuple[str, int, KnownTail]]) -> str:
     some = ", ".join(f"{name}-{number} [{known.start}, {known.end})" for name, number, known in served[:_NAMED_MAX])
     more = f" and {len(served) - _NAMED_MAX} more" if len(served) > _NAMED_MAX else ""
-    return f"{len(served)} partitions are read from the write-ahead log{': ' if some else ''}{some}{more}"
+    count = f"{counted(len(served), 'partition')} {'is' if len(served) == 1 else 'are'}"
+    return f"{count} read from the write-ahead log{': ' if some else ''}{some}{more}"
 
 
 def _as_facts(served: list[tuple[str, int, KnownTail]]) -> dict[str, object]:

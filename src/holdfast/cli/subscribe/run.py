@@ -22,6 +22,7 @@ from holdfast.io.address import parse_address
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Event, Filter, Subscription, subscribe
+from holdfast.units import counted
 
 _LOOK_S = 0.2
 _PROBE_S = 2.0
@@ -185,7 +186,7 @@ def _facts(event: Event) -> dict[str, Any]:
 
 def _tell_end(subscription: Subscription, given: int) -> None:
     stats = subscription.stats
-    told = f"holdfast: {given} events, {stats.late} late"
+    told = f"holdfast: {counted(given, 'event')}, {stats.late} late"
     if stats.skipped:
         told += f", {stats.skipped} skipped: deleted before they were read, or unreadable"
     if stats.errors:

@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.sync.progress import SyncLook, TopicLook
+from holdfast.units import counted
 
 _RATE_S = 5.0  # Rates are means over the last so many seconds, about.
 
@@ -109,9 +110,9 @@ def _sentence(look: SyncLook) -> str:
     counts = look.counts
     unreadable = f", {counts.unreadable:,} left out that nobody can read" if counts.unreadable else ""
     aside = f", {counts.set_aside:,} set aside" if counts.set_aside else ""
-    held = f", {len(look.held)} partitions wait" if look.held else ""
-    copied = f"{counts.records:,} records copied{unreadable}{aside}{held}"
-    return f"{look.direction}: {copied}, {look.lag_records:,} to go, {look.errors} errors"
+    held = f", {counted(len(look.held), 'partition')} {'waits' if len(look.held) == 1 else 'wait'}" if look.held else ""
+    copied = f"{counted(counts.records, 'record', ',')} copied{unreadable}{aside}{held}"
+    return f"{look.direction}: {copied}, {look.lag_records:,} to go, {counted(look.errors, 'error')}"
 
 
 @contextmanager

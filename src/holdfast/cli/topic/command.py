@@ -21,6 +21,7 @@ from holdfast.cli.terminal.options import (
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json
 from holdfast.errors import Rejected
+from holdfast.units import counted
 
 app = typer.Typer(no_args_is_help=True, help="Topics of a running broker.", rich_markup_mode="rich")
 
@@ -91,7 +92,7 @@ def describe_command(
             give_json(each)
             continue
         configs = "".join(f", {name}={value}" for name, value in each["configs"].items())
-        print(f"topic {each['topic']}, id {each['topic_id']}, {len(each['partitions'])} partitions{configs}")
+        print(f"topic {each['topic']}, id {each['topic_id']}, {counted(len(each['partitions']), 'partition')}{configs}")
         give_table(each["partitions"], columns, as_json=False)
 
 
@@ -120,7 +121,7 @@ def create_command(
     if as_json:
         give_json(made)
     else:
-        print(f"topic {made['topic']} made: {made['partitions']} partitions, id {made['topic_id']}")
+        print(f"topic {made['topic']} made: {counted(made['partitions'], 'partition')}, id {made['topic_id']}")
 
 
 @app.command("delete")

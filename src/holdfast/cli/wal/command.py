@@ -17,6 +17,7 @@ from holdfast.cli.wal.lines import DUMP_HEADING, damage_facts, dump_line, record
 from holdfast.errors import Corrupt
 from holdfast.io.disk import RealDirectory
 from holdfast.operate.place import log_directory
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.wal.inspect import WalVerdict
@@ -80,7 +81,7 @@ def dump_command(path: DirArgument, as_json: JsonOption = False) -> None:
         else:
             print(dump_line(line))
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    summary = f"{kinds.total()} records, {size} bytes: {counts}"
+    summary = f"{counted(kinds.total(), 'record')}, {size} bytes: {counts}"
     if as_json:
         tell(summary)  # Talk: every line on stdout is a record.
     else:
@@ -102,7 +103,7 @@ def verify_command(path: DirArgument, as_json: JsonOption = False) -> None:
     if as_json:
         give_json({"sound": verdict.sound} | (sound_facts(verdict) if verdict.sound else damage_facts(verdict)))
     elif verdict.sound:
-        print(f"sound: {verdict.chunks} chunks, {verdict.entries} entries, last {shown(verdict.state.last)}")
+        print(f"sound: {counted(verdict.chunks, 'chunk')}, {verdict.entries} entries, last {shown(verdict.state.last)}")
     else:
         print(f"damaged: {verdict.damage}")
     sys.stdout.flush()

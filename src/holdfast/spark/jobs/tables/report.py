@@ -11,6 +11,7 @@ from holdfast.cluster.topic_table import TopicTable
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.spark.jobs.archive.state import offsets_to_json
 from holdfast.spark.jobs.tables.keep import KeptTable
+from holdfast.units import counted
 
 REPORT_S = 10.0  # Between two reports on a table, unless it fails or is well again.
 
@@ -43,7 +44,7 @@ class TableReports:
             ends = {homes[where]: each.end for where, each in table.step.done.ranges.items() if where in homes}
             facts["next"] = {**facts.get("next", {}), **offsets_to_json(ends)}
         facts["tables"] = {**facts.get("tables", {}), table.wanted.topic: self._facts(table)}
-        said = table.error or f"{table.wanted.topic}: {table.rows} rows added since it was started"
+        said = table.error or f"{table.wanted.topic}: {counted(table.rows, 'row')} added since it was started"
         return leave_report(objects, ARCHIVE, said, is_good=not table.error, about=place, facts=facts)
 
     def _facts(self, table: KeptTable) -> dict[str, Any]:
