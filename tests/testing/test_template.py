@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import BrokerDidNotStart, running_broker
+from holdfast.errors import Rejected
+from holdfast.testing import running_broker
 from holdfast.testing.template import TEMPLATE
 
 KILLED = """
@@ -56,7 +57,10 @@ def test_a_forked_broker_has_its_own_settings_lines_and_exit_code() -> None:
 
 
 def test_a_setting_that_is_wrong_is_told_as_ever() -> None:
-    with pytest.raises(BrokerDidNotStart, match=r"num\.partitions"), running_broker(num_partitions="many"):
+    with (
+        pytest.raises(Rejected, match=r"num_partitions sets num\.partitions to 'many'"),
+        running_broker(num_partitions="many"),
+    ):
         pass
 
 
