@@ -51,6 +51,8 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (QuotaExceeded, Code.THROTTLING_QUOTA_EXCEEDED),
     (share_errors.InvalidRecordState, Code.INVALID_RECORD_STATE),
     (share_errors.TooManySharePartitions, Code.COORDINATOR_NOT_AVAILABLE),
+    (share_errors.ShareStateOld, Code.FENCED_STATE_EPOCH),
+    (share_errors.ShareStateAway, Code.COORDINATOR_NOT_AVAILABLE),
     (share_sessions.ShareSessionUnknown, Code.SHARE_SESSION_NOT_FOUND),
     (share_sessions.ShareSessionEpochWrong, Code.INVALID_SHARE_SESSION_EPOCH),
     (share_sessions.TooManyShareSessions, Code.SHARE_SESSION_LIMIT_REACHED),

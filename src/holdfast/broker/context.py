@@ -15,6 +15,7 @@ from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
+from holdfast.coordinator.share.led import LedShares
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.io.calls import BlockingCalls
@@ -44,4 +45,10 @@ class BrokerContext:
     chance: Chance
     heavy: BlockingCalls  # For work that would hold the event loop for too long.
     others: Others = nobody_else  # Brokers of a cluster beside this one.
-    permits: Permits | None = None  # Where coordinators of transactions may be others of them.
+    permits: Permits | None = None  # Where coordinators of transactions may be others of them,
+    led: LedShares | None = None  # and those of share groups.
+
+    @property
+    def led_shares(self) -> ShareCoordinator | LedShares:
+        """Share groups in the partitions that are led here."""
+        return self.led or self.shares

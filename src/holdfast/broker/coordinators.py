@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from holdfast.broker.configs.dynamic import GROUP
@@ -18,12 +18,12 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.settings import ConsumerTimes, GroupSettings, Migration
 from holdfast.coordinator.group.topic_view import KnownTopic
+from holdfast.coordinator.runtime.errors import CoordinatorLoading
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.settings import TransactionSettings
-from holdfast.errors import Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
@@ -69,13 +69,15 @@ def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> Consu
 async def open_shares(
     topics: Topics, view: GroupTopics, groups: GroupCoordinator, settings: BrokerSettings, clock: Clock
 ) -> ShareCoordinator:
-    """The coordinator of share groups. Its internal topic is made when there is the first of them."""
+    """The coordinator of share groups. Its internal topic is made when there is the first of them.
+
+    Where each partition has its leader, share groups are in the internal topic of all groups: clients look for them
+    there, and only there it is known which names are taken.
+    """
 
     async def make_logs() -> Sequence[PartitionLog | NotOpen]:
         configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
         count = settings.share_coordinator_state_topic_num_partitions
-        if topics.is_shared:
-            raise Rejected("share groups need one leader: there are none where brokers have cluster.leaders=many")
         return (await topics.ensure(SHARE_STATE_TOPIC, count, configs)).logs
 
     of_all = share_configs({}, settings)
@@ -89,11 +91,37 @@ async def open_shares(
         groups_max=settings.group_share_max_groups,
         partitions_max=settings.group_share_max_partitions,
     )
+    if topics.is_shared:
+        return await _open_among_groups(topics, view, groups, share_settings, clock)
     shares = ShareCoordinator(make_logs, view, share_settings, clock=clock, is_taken=groups.has)
     groups.share_names(shares.has)
     found = topics.find(SHARE_STATE_TOPIC)
-    if found is not None and not topics.is_shared:
+    if found is not None:
         await shares.load(found.logs)
+    return shares
+
+
+async def _open_among_groups(
+    topics: Topics, view: GroupTopics, groups: GroupCoordinator, settings: ShareSettings, clock: Clock
+) -> ShareCoordinator:
+    async def make_logs() -> Sequence[PartitionLog | NotOpen]:
+        raise AssertionError("the internal topic of groups is there")
+
+    def read(is_ready: Callable[[int], bool], has: Callable[[str], bool]) -> Callable[[str], bool]:
+        """Whether a name is taken; raises while the names are being read."""
+
+        def is_taken(group_id: str) -> bool:
+            number = groups.partition_of(group_id)
+            if not is_ready(number):
+                raise CoordinatorLoading(number)
+            return has(group_id)
+
+        return is_taken
+
+    taken = read(groups.is_ready, groups.has)
+    shares = ShareCoordinator(make_logs, view, settings, clock=clock, is_taken=taken, is_among_groups=True)
+    groups.share_names(read(shares.is_ready, shares.has))
+    await shares.follow(topics.get(OFFSETS_TOPIC).logs)
     return shares
 
 

@@ -36,6 +36,7 @@ from holdfast.cluster.member import LifeEnded
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.cluster.secret import cluster_secret
+from holdfast.coordinator.share.spread import copy_among_groups
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
@@ -170,6 +171,8 @@ class Leading:
         self._broker = found.broker
         self._groups = found.context.groups
         self._transactions = found.context.transactions
+        self._shares = found.context.shares
+        self._led = found.context.led
         self._link = link
         self._reach = Reach(peers)
         self._topics = topics
@@ -179,14 +182,15 @@ class Leading:
         self._calls = calls
         self._clock = found.context.clock
         self._moved = asyncio.Event()  # Partitions have come or gone: groups,
-        self._moved_too = asyncio.Event()  # and transactions, may be others' now.
+        self._moved_too = asyncio.Event()  # transactions,
+        self._moved_shares = asyncio.Event()  # and share groups, may be others' now.
         self._has_dropped = False  # A topic is gone, and groups may have offsets of it.
         self._tasks: list[asyncio.Future[None]] = []
         topics.on_moved = self._note_moved
         topics.on_dropped = self._note_dropped
 
     def start(self) -> None:
-        follow = self._follow_on, self._follow_groups_on, self._follow_transactions_on
+        follow = self._follow_on, self._follow_groups_on, self._follow_shares_on, self._follow_transactions_on
         work = *follow, self._care_on, self._carry_out_on, self._balance_on, self._reach_on
         self._tasks = [asyncio.ensure_future(each()) for each in work]
         self._note_moved()  # While coordinators were opened, partitions may have come.
@@ -201,8 +205,8 @@ class Leading:
         self._note_moved()
 
     def _note_moved(self) -> None:
-        self._moved.set()
-        self._moved_too.set()
+        for each in (self._moved, self._moved_too, self._moved_shares):
+            each.set()
 
     async def _tried(self, what: str, work: Coroutine[Any, Any, Any]) -> bool:
         """Whatever goes wrong is tried again with the next turn; whether nothing did."""
@@ -244,6 +248,22 @@ class Leading:
             if not await self._tried("groups are followed", self._follow_groups()):
                 await self._calls.pause(_CARE_S)
                 self._moved.set()
+
+    async def _follow_shares_on(self) -> None:
+        while True:
+            await self._moved_shares.wait()
+            self._moved_shares.clear()
+            if not await self._tried("share groups are followed", self._follow_shares()):
+                await self._calls.pause(_CARE_S)
+                self._moved_shares.set()
+
+    async def _follow_shares(self) -> None:
+        if self._led is not None:
+            self._led.sweep()
+        await self._shares.follow(self._topics.get(OFFSETS_TOPIC).logs)
+        if any(self._topics.find_id(each) is None for each in self._shares.topic_ids()):
+            await self._topics.refresh()  # Topics may be there that we do not know yet.
+            self._shares.forget_topics(lambda topic_id: self._topics.find_id(topic_id) is None)
 
     async def _follow_transactions_on(self) -> None:
         while True:
@@ -400,6 +420,8 @@ async def _settle_all(around: BrokerEnvironment, settings: AllSettings) -> int:
             raise Rejected(
                 f"{still_open} transactions are open: wait with cluster.leaders=one until they end, or abort them"
             )
+        groups = found.context.topics.get(OFFSETS_TOPIC).logs
+        await copy_among_groups(found.context.shares, groups, around.clock.now_ms())
         await logs.flush_all()
         if not logs.is_flushed:
             raise Unavailable("not everything could be flushed: see why with cluster.leaders=one, then try again")

@@ -24,6 +24,7 @@ from holdfast.broker.net.server import Server, Work
 from holdfast.broker.net.traffic import CountedWork
 from holdfast.broker.peers.peers import Peers
 from holdfast.broker.peers.permits import Permits
+from holdfast.broker.peers.share_states import PeerShareStates
 from holdfast.broker.peers.shared_markers import SharedMarkers
 from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
@@ -35,6 +36,7 @@ from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
+from holdfast.coordinator.share.led import LedShares
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
@@ -230,10 +232,13 @@ async def assemble(
     stack.push_async_callback(groups.close)
     shares = await open_shares(topics, view, groups, broker, around.clock)
     stack.push_async_callback(shares.close)
-    markers, permits = Markers(topics, groups), None
+    markers, permits, led = Markers(topics, groups), None, None
     if peers is not None and isinstance(topics, SharedTopics):
         permits = Permits(topics, peers, around.calls)
         markers = SharedMarkers(topics, groups, peers, permits, around.calls)
+        states = PeerShareStates(topics, shares, peers, around.calls)
+        led = LedShares(states, shares.settings, shares.counts, clock=around.clock, pause=around.calls.pause)
+        stack.push_async_callback(led.close)
     transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
     stack.push_async_callback(transactions.close)
     context = BrokerContext(
@@ -255,6 +260,7 @@ async def assemble(
         heavy,
         around.others,
         permits,
+        led,
     )
     pause = around.calls.pause
     rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []

@@ -29,8 +29,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ONE_LEADER_ONLY = "share groups need one leader: there are none with cluster.leaders=many"
-
 _TRIES = 5
 _LOOKS, _LOOK_S = 40, 0.05  # So often it is looked whether a partition has come, and so long between.
 _LOOKS_APART_S = 0.3

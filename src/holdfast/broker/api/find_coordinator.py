@@ -8,7 +8,6 @@ from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.shared_topics import ONE_LEADER_ONLY
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from holdfast.log.errors import LedElsewhere
 from holdfast.protocol.codes import Code
@@ -56,10 +55,9 @@ def _among_many(
     context: BrokerContext, request: Request, key_type: int, key: str, here: dict[str, Any]
 ) -> dict[str, Any]:
     """Where the internal partition of a group or of a transactional id is led."""
-    if key_type == _SHARE:
-        return {"error_code": Code.UNSUPPORTED_VERSION, "error_message": ONE_LEADER_ONLY, **_NOWHERE}
-    if key_type == _GROUP:
-        found = context.topics.get(OFFSETS_TOPIC).logs[context.groups.partition_of(key)]
+    if key_type in (_GROUP, _SHARE):  # Share groups are where their state is.
+        group_id = key if key_type == _GROUP else key.split(":")[0]
+        found = context.topics.get(OFFSETS_TOPIC).logs[context.groups.partition_of(group_id)]
     else:
         found = context.topics.get(TRANSACTIONS_TOPIC).logs[context.transactions.partition_of(key)]
     if isinstance(found, LedElsewhere):

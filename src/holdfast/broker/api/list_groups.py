@@ -63,7 +63,8 @@ def _lacks(context: BrokerContext) -> Code:
 def _is_on_its_way(context: BrokerContext, topics: SharedTopics, number: int) -> bool:
     """Whether nobody has the groups of an internal partition: its broker was lost, or we have not read them yet."""
     leader = topics.leader_of(OFFSETS_TOPIC, number)
-    return leader is None or (leader.life == topics.life and not context.groups.is_ready(number))
+    is_read = context.groups.is_ready(number) and context.shares.is_ready(number)
+    return leader is None or (leader.life == topics.life and not is_read)
 
 
 async def _known(words: type[Word], wanted: Iterable[str] | None, pace: Slices) -> list[Word]:

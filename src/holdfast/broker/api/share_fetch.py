@@ -11,17 +11,30 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import READ_GROUP
 from holdfast.broker.net.request import Request
-from holdfast.broker.share.acks import NO_ID, acknowledge, check_right, find_log, judged, named, split_by_right
+from holdfast.broker.share.acks import (
+    NO_ID,
+    acknowledge,
+    check_right,
+    find_log,
+    judged,
+    named,
+    open_logs,
+    split_by_leader,
+    split_by_right,
+)
+from holdfast.broker.share.moved import addresses, leader_of
 from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, GivenRecords, read
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
+from holdfast.coordinator.share.led import LedShareGroup
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.share_fetch import (
     AcquiredRecords,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
     ShareFetchableTopicResponse,
     ShareFetchRequest,
@@ -38,7 +51,7 @@ async def handle(context: BrokerContext, message: ShareFetchRequest, request: Re
     renews = request.version >= _MODES_FROM and bool(message.is_renew_ack)
     try:
         request.rights.need(READ_GROUP, group_id)
-        group = context.shares.find(group_id)
+        group = context.led_shares.find(group_id)
         if not member_id:
             raise Rejected("a member id is needed")
         judgements = await judged(message.topics, request.pace, renews=renews)
@@ -56,11 +69,14 @@ async def handle(context: BrokerContext, message: ShareFetchRequest, request: Re
             error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
         )
     judgements, hidden = split_by_right(context.topics, judgements, request.rights)
-    results = {**await acknowledge(group, member_id, judgements, request.pace), **hidden}
+    judgements, moved = split_by_leader(context.topics, judgements)
+    results = {**await acknowledge(group, member_id, judgements, request.pace), **hidden, **moved}
     found: dict[PartitionId, GivenRecords | HoldfastError] = {}
     if epoch == FINAL_EPOCH:
-        context.shares.release(group_id, member_id)
+        context.led_shares.release(group_id, member_id)
     elif not renews:
+        if epoch == INITIAL_EPOCH:
+            await context.led_shares.expect(group_id, open_logs(context.topics, session.partitions))
         whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
         fetching = _Fetching(context, group, session, member_id, message, request, whole=whole)
         found = await fetching.read_or_wait(wait=not results)
@@ -74,7 +90,10 @@ async def handle(context: BrokerContext, message: ShareFetchRequest, request: Re
             ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
             for topic_id, partitions in rows.items()
         ],
-        node_endpoints=[],
+        node_endpoints=[
+            NodeEndpoint(node_id=node_id, host=host, port=port)
+            for node_id, host, port in addresses(context, request, [*results.values(), *found.values()])
+        ],
     )
 
 
@@ -84,7 +103,7 @@ class _Fetching:
     def __init__(
         self,
         context: BrokerContext,
-        group: DurableShareGroup,
+        group: DurableShareGroup | LedShareGroup,
         session: ShareSession,
         member_id: str,
         message: ShareFetchRequest,
@@ -153,7 +172,7 @@ class _Fetching:
             except TopicUnknown as failure:
                 self._context.share_sessions.drop(self._session, home)
                 if self._context.topics.find_id(home.topic_id) is None:
-                    self._context.shares.forget(self._group.rules.id, home)
+                    self._context.led_shares.forget(self._group.id, home)
                 found[home] = failure
             except HoldfastError as failure:
                 found[home] = failure
@@ -184,7 +203,7 @@ class _Fetching:
         """A partition; from here on whatever may be read of it wakes us."""
         check_right(self._context.topics, home, self._rights)
         log = find_log(self._context.topics, home)
-        partition = await self._context.shares.partition(self._group.rules.id, home, log)
+        partition = await self._context.led_shares.partition(self._group.id, home, log)
         for listeners in (log.listeners, partition.listeners):  # Before it is read: nothing is missed.
             listeners.add(wake)
             self._listening.append(listeners)
@@ -196,13 +215,14 @@ def _partition(
 ) -> PartitionData:
     failure = found if isinstance(found, HoldfastError) else None
     given = found if isinstance(found, GivenRecords) else None
+    leader, leader_epoch = leader_of(context, failure, refused)
     return PartitionData(
         partition_index=home.partition,
         error_code=Code.NONE if failure is None else _code_of(context, home, failure),
         error_message=None if failure is None else str(failure),
         acknowledge_error_code=Code.NONE if refused is None else code_of(refused),
         acknowledge_error_message=None if refused is None else str(refused),
-        current_leader=LeaderIdAndEpoch(leader_id=context.settings.node_id, leader_epoch=0),
+        current_leader=LeaderIdAndEpoch(leader_id=leader, leader_epoch=leader_epoch),
         records=b"" if given is None else b"".join(given.batches),
         acquired_records=_acquired(() if given is None else given.acquired),
     )

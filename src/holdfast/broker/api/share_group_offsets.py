@@ -12,6 +12,7 @@ from holdfast.broker.net.slices import Slices
 from holdfast.coordinator.share.durable_share import DurableShareGroup
 from holdfast.coordinator.share.partition import RecordState
 from holdfast.errors import HoldfastError
+from holdfast.log.errors import LedElsewhere
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -89,9 +90,13 @@ def _all(context: BrokerContext, group: DurableShareGroup) -> Mapping[str, Seque
 def _described(
     context: BrokerContext, group: DurableShareGroup, name: str, number: int
 ) -> DescribeShareGroupOffsetsResponsePartition:
+    epoch, end = 0, -1
     try:
         opened = context.topics.get(name)
         log = opened.partition(number)
+        epoch, end = log.epochs.current, log.marks.high_watermark
+    except LedElsewhere as failure:
+        epoch = failure.epoch  # How far it is behind is known there.
     except HoldfastError as failure:
         return DescribeShareGroupOffsetsResponsePartition(
             partition_index=number, start_offset=-1, error_code=code_of(failure), error_message=str(failure)
@@ -107,7 +112,7 @@ def _described(
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=number,
         start_offset=found.rules.start,
-        leader_epoch=log.epochs.current,
-        lag=max(log.marks.high_watermark - found.rules.start - done, 0),
+        leader_epoch=epoch,
+        lag=max(end - found.rules.start - done, 0) if min(end, found.rules.start) >= 0 else -1,
         error_code=Code.NONE,
     )

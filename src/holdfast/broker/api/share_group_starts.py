@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from uuid import UUID
 
 from holdfast.broker.codes import code_of, group_code_of
@@ -9,6 +10,7 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import DELETE_GROUP, READ_GROUP, READ_TOPIC, NotAllowed
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.log.errors import LedElsewhere
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -73,7 +75,8 @@ def _wanted(
     context: BrokerContext, name: str, wanted: AlterShareGroupOffsetsRequestPartition
 ) -> tuple[PartitionId, int]:
     opened = context.topics.get(name)
-    opened.partition(wanted.partition_index)
+    with contextlib.suppress(LedElsewhere):
+        opened.partition(wanted.partition_index)
     if wanted.start_offset < 0:
         raise Rejected(f"there is no offset {wanted.start_offset}")
     return PartitionId(opened.topic.topic_id, wanted.partition_index), wanted.start_offset

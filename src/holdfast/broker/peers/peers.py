@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic, TypeVar, cast
+from collections.abc import Sequence
+from typing import Final, TypeVar, cast
 
 from holdfast.broker.peers.link import PeerLink, PeerSilent
 from holdfast.broker.peers.proof import ProofWrong, Way, check_answer, framed_request
+from holdfast.broker.peers.share_messages import (
+    READ_VERSION,
+    WRITE_VERSION,
+    StateRead,
+    StateWrite,
+    read_answers,
+    read_requests,
+    write_answers,
+    write_requests,
+)
+from holdfast.broker.peers.together import Together
 from holdfast.cluster.lives import BrokerLife
-from holdfast.errors import HoldfastError
+from holdfast.coordinator.share.records import StoredState
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import Malformed
@@ -31,11 +41,9 @@ from holdfast.record.marker import Marker, MarkerKind
 from holdfast.types import TopicPartition
 
 R = TypeVar("R")
-T = TypeVar("T")
 
 MARKERS_VERSION: Final = 1
 ADMIT_VERSION: Final = 5
-_TOGETHER_MAX = 500  # Questions in one request.
 
 
 class Peers:
@@ -47,8 +55,10 @@ class Peers:
         self._link = link
         self._answer_s = answer_s
         self._numbers: Counter[tuple[int, Key]] = Counter()
-        self._ends = _Together(self._send_ends)
-        self._admissions = _Together(self._send_admissions)
+        self._ends = Together(self._send_ends)
+        self._admissions = Together(self._send_admissions)
+        self._reads = Together(self._send_reads)
+        self._writes = Together(self._send_writes)
 
     async def end(self, life: BrokerLife, partition: TopicPartition, marker: Marker) -> int:
         """Have a marker written; the code that the leader answers. Raises PeerSilent."""
@@ -62,9 +72,17 @@ class Peers:
         """Ask a coordinator about one partition; the code that it answers. Raises PeerSilent."""
         return await self._admissions.ask(life, transaction)
 
+    async def read_state(self, life: BrokerLife, asked: StateRead) -> tuple[int, StoredState]:
+        """Ask the coordinator of a share group what it keeps of a partition; with its code. Raises PeerSilent."""
+        return await self._reads.ask(life, asked)
+
+    async def write_state(self, life: BrokerLife, told: StateWrite) -> int:
+        """Have the coordinator of a share group keep a state; the code that it answers. Raises PeerSilent."""
+        return await self._writes.ask(life, told)
+
     def close(self) -> None:
-        self._ends.close()
-        self._admissions.close()
+        for each in (self._ends, self._admissions, self._reads, self._writes):
+            each.close()
 
     async def _send_ends(self, life: BrokerLife, asked: Sequence[tuple[TopicPartition, Marker] | None]) -> list[int]:
         markers = [
@@ -92,6 +110,20 @@ class Peers:
             each.topic_results[0].results_by_partition[0].partition_error_code for each in answer.results_by_transaction
         ]
 
+    async def _send_reads(self, life: BrokerLife, asked: Sequence[StateRead]) -> list[tuple[int, StoredState]]:
+        found: dict[int, tuple[int, StoredState]] = {}
+        for places, request in read_requests(asked):
+            answer = await self._ask(life, Key.READ_SHARE_GROUP_STATE, READ_VERSION, request)
+            found |= zip(places, read_answers(request, answer), strict=False)
+        return [found[place] for place in sorted(found)]
+
+    async def _send_writes(self, life: BrokerLife, told: Sequence[StateWrite]) -> list[int]:
+        found: dict[int, int] = {}
+        for places, request in write_requests(told):
+            answer = await self._ask(life, Key.WRITE_SHARE_GROUP_STATE, WRITE_VERSION, request)
+            found |= zip(places, write_answers(request, answer), strict=False)
+        return [found[place] for place in sorted(found)]
+
     async def _ask(self, life: BrokerLife, key: Key, version: int, request: RequestMessage[R]) -> R:
         self._numbers[life.life, key] += 1
         way = Way(self._life, life.life, self._numbers[life.life, key])
@@ -116,60 +148,3 @@ def admission(
         verify_only=not implicit,
         topics=[AddPartitionsToTxnTopic(name=place.topic, partitions=[place.partition])],
     )
-
-
-class _Together(Generic[T]):
-    """Questions for each life, in the order in which they were asked: those that queue up are the next request."""
-
-    def __init__(self, send: Callable[[BrokerLife, Sequence[T]], Awaitable[list[int]]]) -> None:
-        self._send = send
-        self._queues: dict[int, list[tuple[T, asyncio.Future[int]]]] = {}
-        self._tasks: set[asyncio.Future[None]] = set()
-
-    async def ask(self, life: BrokerLife, question: T) -> int:
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        if life.life in self._queues:
-            self._queues[life.life].append((question, answer))
-        else:
-            self._queues[life.life] = [(question, answer)]
-            task = asyncio.ensure_future(self._work(life))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        return await answer
-
-    async def _work(self, life: BrokerLife) -> None:
-        queue = self._queues[life.life]
-        try:
-            while queue:
-                some, queue[:_TOGETHER_MAX] = queue[:_TOGETHER_MAX], []
-                some = [each for each in some if not each[1].done()]  # Who does not wait any more wants nothing done.
-                if some:
-                    await self._send_some(life, some)
-        finally:
-            del self._queues[life.life]
-            _tell(queue, PeerSilent(life, "this broker is closing"))
-
-    async def _send_some(self, life: BrokerLife, some: Sequence[tuple[T, asyncio.Future[int]]]) -> None:
-        try:
-            codes = await self._send(life, [question for question, _ in some])
-            if len(codes) != len(some):
-                raise PeerSilent(life, f"it answers {len(codes)} of {len(some)} questions")
-        except HoldfastError as failure:
-            _tell(some, failure)
-        except BaseException:
-            _tell(some, PeerSilent(life, "this broker is closing"))
-            raise
-        else:
-            for (_, answer), code in zip(some, codes, strict=True):
-                if not answer.done():
-                    answer.set_result(code)
-
-    def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-
-
-def _tell(some: Sequence[tuple[T, asyncio.Future[int]]], failure: HoldfastError) -> None:
-    for _, answer in some:
-        if not answer.done():
-            answer.set_exception(failure)

@@ -21,7 +21,9 @@ from holdfast.protocol.header import frame_request, frame_response, header_tag, 
 from holdfast.types import Buffer
 
 TAG: Final = 10_007  # Of Kafka's headers none has a number anywhere near.
-PEER_KEYS: Final = frozenset({Key.WRITE_TXN_MARKERS, Key.ADD_PARTITIONS_TO_TXN})
+PEER_KEYS: Final = frozenset(
+    {Key.WRITE_TXN_MARKERS, Key.ADD_PARTITIONS_TO_TXN, Key.READ_SHARE_GROUP_STATE, Key.WRITE_SHARE_GROUP_STATE}
+)
 _WAY: Final = struct.Struct(">QQQ")
 _API: Final = struct.Struct(">hh")
 _MAC_SIZE: Final = 32

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from holdfast.broker.guard.gate import SenderRights
@@ -12,8 +12,10 @@ from holdfast.broker.topics import Topics
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
 from holdfast.coordinator.share.errors import InvalidRecordState
+from holdfast.coordinator.share.led import LedShareGroup
 from holdfast.coordinator.share.partition import Judged, RecordVerdict
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.log.errors import LedElsewhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.generated.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
 from holdfast.protocol.generated.share_fetch import FetchPartition, FetchTopic
@@ -78,20 +80,48 @@ def find_log(topics: Topics, home: PartitionId) -> PartitionLog:
     return opened.partition(home.partition)
 
 
+def open_logs(topics: Topics, homes: Iterable[PartitionId]) -> list[PartitionLog]:
+    """The logs of partitions that are here."""
+    found = ((home, topics.find_id(home.topic_id)) for home in homes)
+    logs = (opened.logs[home.partition] for home, opened in found if opened and 0 <= home.partition < len(opened.logs))
+    return [each for each in logs if isinstance(each, PartitionLog)]
+
+
+def split_by_leader(
+    topics: Topics, judgements: Mapping[PartitionId, list[Judged]]
+) -> tuple[dict[PartitionId, list[Judged]], dict[PartitionId, HoldfastError | None]]:
+    """What is acknowledged here, and of all else who leads it now: what was acquired of it is nobody's any more."""
+    here: dict[PartitionId, list[Judged]] = {}
+    elsewhere: dict[PartitionId, HoldfastError | None] = {}
+    for home, batches in judgements.items():
+        try:
+            if topics.is_shared:
+                find_log(topics, home)
+            here[home] = batches
+        except LedElsewhere as failure:
+            elsewhere[home] = failure
+        except HoldfastError:
+            here[home] = batches  # It is as unknown as with one leader.
+    return here, elsewhere
+
+
 async def acknowledge(
-    group: DurableShareGroup, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]], pace: Slices
+    group: DurableShareGroup | LedShareGroup,
+    member_id: str,
+    judgements: Mapping[PartitionId, Sequence[Judged]],
+    pace: Slices,
 ) -> dict[PartitionId, HoldfastError | None]:
     """Take all verdicts, then wait until they are durable; of each partition what went wrong, if anything."""
     results: dict[PartitionId, HoldfastError | None] = {}
     taken: list[tuple[PartitionId, DurableSharePartition]] = []
     try:
         if judgements:
-            await group.writer.room()
+            await group.room()
     except HoldfastError as failure:
         return dict.fromkeys(judgements, failure)
     async for home, batches in pace.through(judgements.items()):
         results[home] = None
-        partition = group.partitions.get(home)
+        partition: DurableSharePartition | None = group.partitions.get(home)
         try:
             if partition is None:
                 raise InvalidRecordState(member_id, batches[0].first, batches[0].end)
@@ -99,9 +129,9 @@ async def acknowledge(
             taken.append((home, partition))
         except HoldfastError as failure:
             results[home] = failure
-    for home, partition in taken:
+    for home, each in taken:
         try:
-            await partition.durable()
+            await each.durable()
         except HoldfastError as failure:
             results[home] = failure
     return results

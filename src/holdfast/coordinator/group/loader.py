@@ -8,6 +8,7 @@ from holdfast.coordinator.group.classic.image import GroupImage
 from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.offsets import OffsetTable
 from holdfast.coordinator.group.records import (
+    SHARE_KIND,
     ConsumerKey,
     GroupKey,
     OffsetKey,
@@ -111,6 +112,8 @@ class LoadedGroups:
             table.apply({key.partition: value}, at)
 
     def _skip(self, key: UnknownKey) -> None:
+        if key.kind == SHARE_KIND:
+            return  # Of share groups, which read them themselves.
         if key.kind not in self._skipped:
             log.warning("%s: records of kind %d are not understood, and skipped", self._place, key.kind)
         self._skipped[key.kind] = self._skipped.get(key.kind, 0) + 1

@@ -3,6 +3,7 @@
     key of an offset   | kind i16: 0 or 1 | group string | topic string | partition i32 |
     key of a group     | kind i16: 2 | group string |
     keys of a consumer group: see `consumer_group_records`
+    keys of a share group, where each partition has its leader: kind 932, see `coordinator.share.records`
 
     value of an offset, version 3
     | version i16 | offset i64 | leader epoch i32 | metadata string | committed at, ms i64 |
@@ -34,6 +35,7 @@ T = TypeVar("T")
 
 _OFFSET_KINDS = (0, 1)
 _GROUP_KIND = 2
+SHARE_KIND = 932  # Of share groups, where each partition has its leader: see `coordinator.share.records`.
 _VERSION = 3
 _VERSION_EXPIRING = 1
 _VERSION_FLEXIBLE = 4

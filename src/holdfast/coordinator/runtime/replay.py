@@ -38,13 +38,18 @@ def _apply(place: str, buffers: Sequence[memoryview], apply: Callable[[BatchHead
 
 
 async def newest_values(
-    partition: PartitionLog, place: str, decode_key: Callable[[bytes | None], Key | None]
+    partition: PartitionLog,
+    place: str,
+    decode_key: Callable[[bytes | None], Key | None],
+    is_ours: Callable[[bytes | None], bool] = lambda _: True,
 ) -> dict[Key, bytes]:
     """The last value of each key; what a tombstone took back is not in it, and a key nobody understands is said."""
     newest: dict[Key, bytes] = {}
 
     def apply(_: BatchHeader, batch: memoryview) -> None:
         for record in read_records(batch):
+            if not is_ours(record.key):
+                continue
             key = decode_key(record.key)
             if key is None:
                 log.warning("%s: the record at %s is not understood, and skipped", place, record.offset)

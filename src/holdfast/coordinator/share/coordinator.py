@@ -8,8 +8,10 @@ given = partition.acquire("m", Found(first=0, end=9), 500, whole=True)
 partition.acknowledge("m", [Judged(0, 9, [Verdict.ACCEPT])])
 await partition.durable()
 
-Its internal topic is made when the first share group is. Calls raise the errors of `coordinator/group/errors.py`,
-`coordinator/group/consumer/errors.py` and `coordinator/share/errors.py`.
+Its internal topic is made when the first share group is. Where each partition has its leader, share groups are beside
+all others (`is_among_groups`), and come and go with them (`follow`): partitions are given out by their leaders, which
+ask what is known, and tell what has become of records (`read_state`, `write_state`). Calls raise the errors of
+`coordinator/group/errors.py`, `coordinator/group/consumer/errors.py` and `coordinator/share/errors.py`.
 """
 
 from __future__ import annotations
@@ -18,23 +20,33 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from uuid import UUID
 
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES
 from holdfast.coordinator.group.errors import GroupNotEmpty, GroupNotFound, InvalidGroupId, TooManyGroups, UnknownMember
 from holdfast.coordinator.group.topic_view import TopicView
-from holdfast.coordinator.runtime.errors import CoordinatorStopped
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.runtime.writer import PartitionWriter
-from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition, ShareCounts
-from holdfast.coordinator.share.errors import NotAShareGroup, TooManySharePartitions
+from holdfast.coordinator.share.durable_share import (
+    DurableShareGroup,
+    DurableSharePartition,
+    ShareCounts,
+    SharePartitionState,
+    next_state,
+)
+from holdfast.coordinator.share.errors import NotAShareGroup, ShareStateOld, TooManySharePartitions
+from holdfast.coordinator.share.first_offset import first_offset
 from holdfast.coordinator.share.group import ShareBeat, ShareHeartbeatResult
 from holdfast.coordinator.share.loader import load
 from holdfast.coordinator.share.partition import Image
-from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
-from holdfast.errors import Corrupt
+from holdfast.coordinator.share.records import StoredState
+from holdfast.coordinator.share.settings import ShareSettings
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.clock import Clock
+from holdfast.log.errors import LedElsewhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.types import PartitionId
 
@@ -56,6 +68,7 @@ class ShareCoordinator:
         clock: Clock,
         alarm: Alarm | None = None,
         is_taken: Callable[[str], bool] = lambda _: False,
+        is_among_groups: bool = False,
     ) -> None:
         """`make_logs` makes the internal topic; `is_taken` says whether a group of another kind has this name."""
         self.settings = settings or ShareSettings()
@@ -70,6 +83,8 @@ class ShareCoordinator:
         self._writers: dict[int, PartitionWriter] = {}
         self._groups: dict[str, DurableShareGroup] = {}
         self._partition_count = 0  # Of all groups together.
+        self._is_among_groups = is_among_groups
+        self._loading: set[int] = set()  # Internal partitions that have just come here.
         self._stopped = False
 
     # Life
@@ -82,21 +97,74 @@ class ShareCoordinator:
             log.info("%d share groups are loaded", len(self._groups))
 
     async def _load(self, number: int, partition: PartitionLog) -> None:
-        loaded = await load(partition, f"internal partition {number} of share groups")
+        among_groups = self._is_among_groups
+        loaded = await load(partition, f"internal partition {number} of share groups", among_groups=among_groups)
         self._writers[number] = PartitionWriter(partition)
         for group_id, epoch in loaded.groups.items():
             self._host(group_id, epoch)
-        for (group_id, home), image in loaded.partitions.items():
+        for (group_id, home), state in loaded.partitions.items():
             group = self._groups.get(group_id)
-            if group is None or self._topics.find_id(home.topic_id) is None:
+            is_gone = not among_groups and self._topics.find_id(home.topic_id) is None  # Else we may not know it yet.
+            if group is None or is_gone:
                 group = group or self._host(group_id)
-                gone = DurableSharePartition(group, home, image)
+                gone = SharePartitionState(group, home, state)
                 gone.delete()  # Of a topic, or a group, that was deleted: a crash came between.
             else:
-                group.partitions[home] = DurableSharePartition(group, home, image)
+                group.partitions[home] = SharePartitionState(group, home, state)
                 self._partition_count += 1
         for group_id in {key.group_id for key in loaded.partitions} - loaded.groups.keys():
             del self._groups[group_id]
+
+    async def follow(self, logs: InternalLogs) -> None:
+        """Serve the groups of these internal partitions from here on, and no others.
+
+        One that cannot be read now does not hold up the others. Raises why: it is to be tried again.
+        """
+        self._topic.count = len(logs)
+        failures = []
+        for number, each in enumerate(logs):
+            served = self._topic.served.get(number)
+            if served is each:
+                continue
+            if served is not None or isinstance(each, LedElsewhere):
+                self._close_one(number)
+            if isinstance(each, PartitionLog) and not self._topic.has_quarantined(number):
+                try:
+                    await self._open_one(number, each)
+                except HoldfastError as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
+
+    async def _open_one(self, number: int, partition: PartitionLog) -> None:
+        self._topic.open_one(number, partition)
+        self._loading.add(number)
+        try:
+            await self._topic.load_one(number, partition, self._load)
+        except BaseException:
+            self._close_one(number)
+            raise
+        finally:
+            self._loading.discard(number)
+
+    def _close_one(self, number: int) -> None:
+        """Another broker has an internal partition: members join there, and leaders ask there."""
+        was_served = number in self._topic.served
+        self._topic.close_one(number)
+        self._writers.pop(number, None)
+        for group_id in [each for each in self._groups if was_served and self._topic.number_of(each) == number]:
+            group = self._groups.pop(group_id)
+            self._partition_count -= len(group.partitions)
+            group.stop()
+
+    def is_ready(self, number: int) -> bool:
+        """Whether an internal partition that is ours was read, or cannot be."""
+        is_open = number in self._topic.served and number not in self._loading
+        return is_open or self._topic.has_quarantined(number)
+
+    def partition_of(self, group_id: str) -> int:
+        """The internal partition that holds a group."""
+        return self._topic.number_of(group_id)
 
     async def close(self) -> None:
         """Take no more, and wait until all is durable."""
@@ -111,7 +179,15 @@ class ShareCoordinator:
     def _host(self, group_id: str, epoch: int = 0) -> DurableShareGroup:
         writer = self._writers[self._topic.number_of(group_id)]
         hosted = DurableShareGroup(
-            group_id, epoch, self._topics, writer, self.timers, self._clock, self.settings, self.counts
+            group_id,
+            epoch,
+            self._topics,
+            writer,
+            self.timers,
+            self._clock,
+            self.settings,
+            self.counts,
+            is_among_groups=self._is_among_groups,
         )
         self._groups[group_id] = hosted
         return hosted
@@ -172,13 +248,36 @@ class ShareCoordinator:
         group = self.find(group_id)
         found = await self._present(group, home)
         if found is None:
-            first = await self._first_offset(group.configs, data)
+            first = await first_offset(group.configs, data, self._clock)
             group = self.find(group_id)
             found = await self._present(group, home) or self._begin(group, home, first)
         await found.durable()
         return found
 
-    async def _present(self, group: DurableShareGroup, home: PartitionId) -> DurableSharePartition | None:
+    async def read_state(self, group_id: str, home: PartitionId, leader_epoch: int) -> StoredState:
+        """What is known of a partition, for a leader that begins with it: from here on no earlier one is heard.
+
+        A start of -1: nothing is known yet, and the leader says where the group begins.
+        """
+        found = await self._present(self.find(group_id), home)
+        group = self.find(group_id)
+        if found is None or group.partitions.get(home) is not found:
+            found = group.partitions.get(home) or self._add(group, home, StoredState(Image(-1, ()), self._new_state()))
+        return await found.read(leader_epoch)
+
+    async def write_state(self, group_id: str, home: PartitionId, state: StoredState) -> None:
+        """What has become of a partition's records, as its leader says. Durable on return."""
+        group = self.find(group_id)
+        found = group.partitions.get(home)
+        if found is None or found.is_deleted:
+            raise ShareStateOld(group_id, home.path)
+        await found.write(state)
+
+    def _new_state(self) -> int:
+        """An epoch that leaders know nothing of which had to do with a group of the same name."""
+        return next_state(self._clock.now_ms() // 1000 % (1 << 15) << 16)
+
+    async def _present(self, group: DurableShareGroup, home: PartitionId) -> SharePartitionState | None:
         """What a group knows of a partition; what is being forgotten is so for good before anything new is known."""
         found = group.partitions.get(home)
         if found is not None and found.is_deleted:
@@ -187,13 +286,17 @@ class ShareCoordinator:
             found = group.partitions.get(home)
         return found
 
-    def _begin(self, group: DurableShareGroup, home: PartitionId, first: int) -> DurableSharePartition:
+    def _begin(self, group: DurableShareGroup, home: PartitionId, first: int) -> SharePartitionState:
+        state_epoch = self._new_state() if self._is_among_groups else 0
+        found = self._add(group, home, StoredState(Image(first, ()), state_epoch))
+        found.begin()
+        return found
+
+    def _add(self, group: DurableShareGroup, home: PartitionId, state: StoredState) -> SharePartitionState:
         if self._partition_count >= self.settings.partitions_max:
             raise TooManySharePartitions(self.settings.partitions_max)
-        found = DurableSharePartition(group, home, Image(first, ()))
-        group.partitions[home] = found
+        found = group.partitions[home] = SharePartitionState(group, home, state)
         self._partition_count += 1
-        found.begin()
         return found
 
     def _drop(self, group: DurableShareGroup, partition: DurableSharePartition) -> None:
@@ -201,14 +304,8 @@ class ShareCoordinator:
             del group.partitions[partition.home]
             self._partition_count -= 1
 
-    async def _first_offset(self, configs: ShareConfigs, data: PartitionLog) -> int:
-        if configs.reset.from_earliest:
-            return data.marks.log_start
-        end = data.last_stable if configs.is_committed else data.marks.high_watermark
-        if configs.reset.ago_ms is None:
-            return end
-        found = await data.find_timestamp(max(self._clock.now_ms() - configs.reset.ago_ms, 0))
-        return end if found is None else min(found[0], end)
+    async def expect(self, group_id: str, logs: Iterable[PartitionLog]) -> None:
+        """A member begins a session: all that is known of what it will ask for is here."""
 
     def release(self, group_id: str, member_id: str) -> None:
         """A member has closed its session: what it has not judged was not delivered, and is free."""
@@ -223,6 +320,16 @@ class ShareCoordinator:
         if group is not None and found is not None:
             self._drop(group, found)
             found.delete()
+
+    def topic_ids(self) -> set[UUID]:
+        """The topics that groups know something of."""
+        return {home.topic_id for group in self._groups.values() for home in group.partitions}
+
+    def forget_topics(self, is_gone: Callable[[UUID], bool]) -> None:
+        """Topics were deleted: nothing of them is kept, in any group."""
+        for group in list(self._groups.values()):
+            for home in [each for each in group.partitions if is_gone(each.topic_id)]:
+                self.forget(group.id, home)
 
     # Operators
 
@@ -299,3 +406,8 @@ class ShareCoordinator:
         quarantined = self.quarantined(group_id)
         if quarantined is not None:
             raise quarantined
+        if self._is_among_groups:
+            number = self._topic.number_of(group_id)
+            if number in self._loading:
+                raise CoordinatorLoading(number)
+            self._topic.check_number(number)

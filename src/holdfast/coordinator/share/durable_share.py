@@ -5,28 +5,33 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.durable_key import DurableKey
 from holdfast.coordinator.runtime.timers import Timers
 from holdfast.coordinator.runtime.writer import PartitionWriter
-from holdfast.coordinator.share.errors import InvalidRecordState
+from holdfast.coordinator.share.errors import InvalidRecordState, ShareLeaderOld, ShareStateOld
 from holdfast.coordinator.share.group import ShareGroup
 from holdfast.coordinator.share.partition import (
     Acquired,
     AvailableRange,
     Image,
     Judged,
+    RecordState,
     RecordVerdict,
     ShareLimits,
     SharePartition,
 )
 from holdfast.coordinator.share.records import (
     ShareGroupKey,
+    ShareKey,
     SharePartitionKey,
+    StoredState,
+    among_groups,
     encode_group,
-    encode_image,
     encode_key,
+    encode_state,
 )
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.io.clock import Clock
@@ -43,21 +48,60 @@ class ShareCounts:
     given_up: int = 0  # They were delivered as often as is allowed.
 
 
+class Keeper(Protocol):
+    """Where something is kept: in an internal partition of ours, or by another broker."""
+
+    def changed(self) -> None:
+        """Have it written. Nobody has to wait for it."""
+
+    async def durable(self) -> None:
+        """Wait until all changes so far are durable; raises if they never will be."""
+
+
+class GroupOfPartition(Protocol):
+    """What a partition has to know of its group."""
+
+    timers: Timers
+    counts: ShareCounts
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def configs(self) -> ShareConfigs: ...
+
+    @property
+    def limits(self) -> ShareLimits: ...
+
+
 class DurableSharePartition:
     """One partition as one group reads it. Belongs to one event loop."""
 
-    def __init__(self, group: DurableShareGroup, home: PartitionId, image: Image) -> None:
+    def __init__(
+        self,
+        group: GroupOfPartition,
+        home: PartitionId,
+        image: Image,
+        keep: Callable[[DurableSharePartition], Keeper],
+    ) -> None:
         self._group = group
         self.home = home
         self.rules = SharePartition(image)
         self.is_deleted = False
-        key = encode_key(SharePartitionKey(group.rules.id, home))
-        self._kept = DurableKey(key, self._value, group.writer, group.clock)
         self._written = self.rules.revision
         self.listeners: set[Callable[[], None]] = set()  # Each is told once, when something may have become available.
+        self._kept = keep(self)
 
-    def _value(self) -> bytes | None:
-        return None if self.is_deleted else encode_image(self.rules.image())
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has anything of it."""
+        return all(run.state is not RecordState.ACQUIRED for run in self.rules.runs)
+
+    def retire(self) -> None:
+        """Give out nothing any more: another takes its place, here or elsewhere. What was given out is nobody's."""
+        self.is_deleted = True
+        self._group.timers.forget(self.tick)
+        self._tell()
 
     @property
     def limits(self) -> ShareLimits:
@@ -121,9 +165,7 @@ class DurableSharePartition:
         if count:
             self._group.counts.timed_out += count
             where = f"{self.home.topic_id}-{self.home.partition}"
-            log.info(
-                "group %s, %s: %d records were held for too long, and are free", self._group.rules.id, where, count
-            )
+            log.info("group %s, %s: %d records were held for too long, and are free", self._group.id, where, count)
         self._note(freed=bool(count))
 
     def _note(self, *, freed: bool) -> None:
@@ -134,7 +176,7 @@ class DurableSharePartition:
             self._group.counts.given_up += given_up
             where = f"{self.home.topic_id}-{self.home.partition}"
             told = "share group %s, %s: %d records were delivered as often as is allowed, and are delivered no more"
-            log.warning(told, self._group.rules.id, where, given_up)
+            log.warning(told, self._group.id, where, given_up)
         if self.rules.revision != self._written:
             self._written = self.rules.revision
             self._kept.changed()
@@ -146,6 +188,65 @@ class DurableSharePartition:
         told, self.listeners = self.listeners, set()
         for each in told:
             each()
+
+
+class SharePartitionState(DurableSharePartition):
+    """One partition in its group's internal partition, and which leader of it has read it, if others may lead it."""
+
+    _group: DurableShareGroup
+
+    def __init__(self, group: DurableShareGroup, home: PartitionId, state: StoredState) -> None:
+        self.state_epoch = state.state_epoch
+        self.leader_epoch = state.leader_epoch
+        key = group.key_of(SharePartitionKey(group.id, home))
+        super().__init__(group, home, state.image, lambda _: DurableKey(key, self._value, group.writer, group.clock))
+
+    def _value(self) -> bytes | None:
+        if self.is_deleted:
+            return None
+        return encode_state(StoredState(self.rules.image(), self.state_epoch, self.leader_epoch))
+
+    def restart(self, start: int) -> None:
+        """Whatever leaders know of it is not so any more."""
+        self.state_epoch = next_state(self.state_epoch)
+        super().restart(start)
+
+    async def read(self, leader_epoch: int) -> StoredState:
+        """A leader begins with it, or begins again: nothing counts any more that an earlier one has under way.
+
+        That is durable on return. So whoever was the group's coordinator before has nothing under way either.
+        """
+        if leader_epoch < self.leader_epoch:
+            raise ShareLeaderOld(self._group.id, self.home.path, leader_epoch)
+        self.state_epoch += 1
+        self.leader_epoch = leader_epoch
+        state = StoredState(self.rules.image(), self.state_epoch, leader_epoch)
+        self._kept.changed()
+        await self._kept.durable()
+        return state
+
+    async def write(self, state: StoredState) -> None:
+        """What its leader says. Durable on return."""
+        if state.leader_epoch < self.leader_epoch:
+            raise ShareLeaderOld(self._group.id, self.home.path, state.leader_epoch)
+        if (state.state_epoch, state.leader_epoch) != (self.state_epoch, self.leader_epoch):
+            raise ShareStateOld(self._group.id, self.home.path)
+        self.rules = SharePartition(state.image)
+        self._written = self.rules.revision
+        self._kept.changed()
+        await self._kept.durable()
+
+
+_STATES_APART = 1 << 16  # Epochs of states: each read is the next; after a reset the upper half is another.
+
+
+def next_state(state_epoch: int) -> int:
+    """The epoch of a state that has nothing to do with the one before."""
+    return (state_epoch // _STATES_APART + 1) % (1 << 15) * _STATES_APART
+
+
+def is_same_state(one: int, other: int) -> bool:
+    return one // _STATES_APART == other // _STATES_APART
 
 
 class DurableShareGroup:
@@ -161,20 +262,30 @@ class DurableShareGroup:
         clock: Clock,
         settings: ShareSettings,
         counts: ShareCounts,
+        *,
+        is_among_groups: bool = False,
     ) -> None:
         self.rules = ShareGroup(group_id, topics, epoch)
-        self.partitions: dict[PartitionId, DurableSharePartition] = {}
+        self.partitions: dict[PartitionId, SharePartitionState] = {}
         self.writer = writer
         self.timers = timers
         self.clock = clock
         self.counts = counts
         self._settings = settings
         self.is_deleted = False
-        self._kept = DurableKey(encode_key(ShareGroupKey(group_id)), self._value, writer, clock)
+        self._is_among_groups = is_among_groups
+        self._kept = DurableKey(self.key_of(ShareGroupKey(group_id)), self._value, writer, clock)
         self._written = epoch
 
     def _value(self) -> bytes | None:
         return None if self.is_deleted else encode_group(self.rules.epoch)
+
+    @property
+    def id(self) -> str:
+        return self.rules.id
+
+    def key_of(self, key: ShareKey) -> bytes:
+        return among_groups(encode_key(key)) if self._is_among_groups else encode_key(key)
 
     @property
     def configs(self) -> ShareConfigs:
@@ -188,6 +299,10 @@ class DurableShareGroup:
     def is_unused(self) -> bool:
         """It has no members, and nothing that would be lost with it."""
         return not self.rules.members and not self.partitions
+
+    async def room(self) -> None:
+        """Wait until there is room in the log."""
+        await self.writer.room()
 
     async def note(self) -> None:
         """Write what has changed, and wait until it is durable."""
@@ -216,6 +331,10 @@ class DurableShareGroup:
         for member in members:
             for partition in self.partitions.values():
                 partition.release(member, delivered=delivered)
+
+    def stop(self) -> None:
+        """Another broker has it. What was taken is still written, if that can be."""
+        self.timers.forget(self.tick)
 
     async def delete(self) -> None:
         """Take the group back, with all its partitions. Durable on return."""

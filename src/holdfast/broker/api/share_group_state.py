@@ -1,0 +1,78 @@
+"""ReadShareGroupState and WriteShareGroupState: leaders of partitions ask the coordinator of a share group.
+
+For brokers of the cluster only, which prove that they are: nobody else gets anything but a refusal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
+from holdfast.broker.net.request import Request
+from holdfast.broker.peers.door import PeerSession
+from holdfast.broker.peers.share_messages import (
+    StateRead,
+    StateWrite,
+    homes_in,
+    read_result,
+    reads_in,
+    write_result,
+    writes_in,
+)
+from holdfast.coordinator.share.errors import ShareLeaderOld
+from holdfast.coordinator.share.partition import Image
+from holdfast.coordinator.share.records import StoredState
+from holdfast.errors import HoldfastError
+from holdfast.protocol.codes import Code
+from holdfast.protocol.generated.read_share_group_state import (
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateResult,
+)
+from holdfast.protocol.generated.write_share_group_state import (
+    WriteShareGroupStateRequest,
+    WriteShareGroupStateResponse,
+    WriteStateResult,
+)
+
+T = TypeVar("T")
+_REFUSAL = Code.CLUSTER_AUTHORIZATION_FAILED, "these requests are for brokers of this cluster"
+_NOTHING = StoredState(Image(-1, ()))
+
+
+async def read(
+    context: BrokerContext, message: ReadShareGroupStateRequest, request: Request
+) -> ReadShareGroupStateResponse:
+    async def one(asked: StateRead) -> ReadStateResult:
+        code, said, state = await _tried(context.shares.read_state(*asked))
+        return read_result(asked[1], code, said, state or _NOTHING)
+
+    asked = reads_in(message)
+    if not isinstance(request.session, PeerSession):
+        return ReadShareGroupStateResponse(results=[read_result(home, *_REFUSAL, _NOTHING) for _, home, _ in asked])
+    return ReadShareGroupStateResponse(results=await asyncio.gather(*map(one, asked)))
+
+
+async def write(
+    context: BrokerContext, message: WriteShareGroupStateRequest, request: Request
+) -> WriteShareGroupStateResponse:
+    async def one(told: StateWrite) -> WriteStateResult:
+        code, said, _ = await _tried(context.shares.write_state(*told))
+        return write_result(told[1], code, said)
+
+    if not isinstance(request.session, PeerSession):
+        return WriteShareGroupStateResponse(results=[write_result(home, *_REFUSAL) for home in homes_in(message)])
+    await context.logs.room()
+    return WriteShareGroupStateResponse(results=await asyncio.gather(*map(one, writes_in(message))))
+
+
+async def _tried(work: Awaitable[T]) -> tuple[Code, str | None, T | None]:
+    try:
+        return Code.NONE, None, await work
+    except ShareLeaderOld as failure:
+        return Code.FENCED_LEADER_EPOCH, str(failure), None
+    except HoldfastError as failure:
+        return group_code_of(failure), str(failure), None
