@@ -125,6 +125,16 @@ def content(key: Key, version: int, topic_id: Any) -> dict[str, Any]:
         },
         Key.SHARE_GROUP_HEARTBEAT: {"group_id": "every-shared", "member_id": "m", "subscribed_topic_names": [TOPIC]},
         Key.SHARE_GROUP_DESCRIBE: {"group_ids": ["every-shared", "absent"], "include_authorized_operations": True},
+        Key.READ_SHARE_GROUP_STATE: {
+            "group_id": "every-shared",
+            "topics": [{"topic_id": topic_id, "partitions": [{"partition": 0, "leader_epoch": 0}]}],
+        },
+        Key.WRITE_SHARE_GROUP_STATE: {
+            "group_id": "every-shared",
+            "topics": [
+                {"topic_id": topic_id, "partitions": [{"partition": 0, "start_offset": 1, "state_batches": []}]}
+            ],
+        },
         Key.SHARE_FETCH: {
             "group_id": "every-shared",
             "member_id": "m",
@@ -254,6 +264,8 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
     Key.SHARE_ACKNOWLEDGE: {ErrorCode.none, ErrorCode.share_session_not_found},
     Key.DESCRIBE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
     Key.DELETE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
+    Key.READ_SHARE_GROUP_STATE: {ErrorCode.cluster_authorization_failed},  # For brokers, by their proof.
+    Key.WRITE_SHARE_GROUP_STATE: {ErrorCode.cluster_authorization_failed},
     Key.DELETE_TOPICS: {ErrorCode.unknown_topic_or_partition},
     Key.ADD_PARTITIONS_TO_TXN: {ErrorCode.none, ErrorCode.invalid_producer_id_mapping},
     Key.ADD_OFFSETS_TO_TXN: {ErrorCode.invalid_producer_id_mapping},

@@ -396,12 +396,9 @@ def test_a_broker_that_others_cannot_reach_is_told(tmp_path: Path) -> None:
 
 
 def test_what_many_leaders_cannot_do_yet_is_refused(tmp_path: Path) -> None:
-    """C7, in part: share groups, and brokers that would lead alone; with a sentence that says so."""
+    """C7, in part: brokers that would lead alone; with a sentence that says so."""
     with many(tmp_path, *PATIENT) as cluster:
         start(cluster, 1)
-        with Wire(cluster.brokers[1].port) as wire:
-            asked = wire.ask(Key.FIND_COORDINATOR, 6, key_type=2, coordinator_keys=[f"g:{'A' * 22}:0"])
-            assert "share groups need one leader" in asked.coordinators[0].error_message
         settings = (f"serve.store={tmp_path / 'store'}", "wal.place=store", "subscribe.listen=none")
         alone = BrokerProcess(tmp_path / "alone", settings=settings)
         with pytest.raises(BrokerDidNotStart, match=r"is shared by brokers of a cluster .*--cluster"):

@@ -24,7 +24,7 @@ from holdfast.broker.net.server import Server, Work
 from holdfast.broker.net.traffic import CountedWork
 from holdfast.broker.peers.peers import Peers
 from holdfast.broker.peers.permits import Permits
-from holdfast.broker.peers.share_states import PeerShareStates
+from holdfast.broker.peers.share_states import LedHere, PeerShareStates
 from holdfast.broker.peers.shared_markers import SharedMarkers
 from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
@@ -237,7 +237,8 @@ async def assemble(
         permits = Permits(topics, peers, around.calls)
         markers = SharedMarkers(topics, groups, peers, permits, around.calls)
         states = PeerShareStates(topics, shares, peers, around.calls)
-        led = LedShares(states, shares.settings, shares.counts, clock=around.clock, pause=around.calls.pause)
+        here, pause = LedHere(topics, logs), around.calls.pause
+        led = LedShares(states, here, shares.settings, shares.counts, clock=around.clock, pause=pause)
         stack.push_async_callback(led.close)
     transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
     stack.push_async_callback(transactions.close)

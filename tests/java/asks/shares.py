@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.java.asks.wire_world import RECORDS_COUNT, Ask, Json, WireWorld
+from tests.java.asks.wire_world import RECORDS_COUNT, Ask, Json, WireWorld, refused
 
 from holdfast.protocol.api import Key
 
@@ -106,7 +106,23 @@ def delete(world: WireWorld, version: int) -> Ask:
     return Ask({"groupId": asked["groupId"], "topics": [{"topicName": world.topic}]})
 
 
+def read_state(world: WireWorld, version: int) -> Ask:
+    """For brokers, which prove that they are."""
+    del version
+    topics = [{"topicId": world.topic_id, "partitions": [{"partition": 0, "leaderEpoch": 0}]}]
+    return refused({"groupId": world.new_name(), "topics": topics}, "CLUSTER_AUTHORIZATION_FAILED")
+
+
+def write_state(world: WireWorld, version: int) -> Ask:
+    del version
+    state = {"partition": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": 7, "stateBatches": []}
+    topics = [{"topicId": world.topic_id, "partitions": [state]}]
+    return refused({"groupId": world.new_name(), "topics": topics}, "CLUSTER_AUTHORIZATION_FAILED")
+
+
 ASKS = {
+    Key.READ_SHARE_GROUP_STATE: read_state,
+    Key.WRITE_SHARE_GROUP_STATE: write_state,
     Key.SHARE_GROUP_HEARTBEAT: heartbeat,
     Key.SHARE_GROUP_DESCRIBE: describe,
     Key.SHARE_FETCH: fetch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -17,6 +18,8 @@ from holdfast.coordinator.share.errors import ShareLeaderOld, ShareStateAway, Sh
 from holdfast.coordinator.share.records import StoredState
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Stopped, Unavailable
 from holdfast.io.calls import BlockingCalls
+from holdfast.log.logs import Logs
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.types import PartitionId
 
@@ -25,6 +28,24 @@ T = TypeVar("T")
 _TRIES = 5
 _AGAIN_S = 0.2
 _AGAIN: Final = (Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE)
+
+
+class LedHere:
+    """The partitions that are led here. Belongs to one event loop."""
+
+    def __init__(self, topics: SharedTopics, logs: Logs) -> None:
+        self._topics = topics
+        self._logs = logs
+
+    def has(self, data: PartitionLog) -> bool:
+        opened = self._topics.find_id(data.home.topic_id)
+        number = data.home.partition
+        return opened is not None and number < len(opened.logs) and opened.logs[number] is data and data.is_alive
+
+    async def look(self) -> None:
+        looked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._logs.owner.hold(lambda: None if looked.done() else looked.set_result(None)):
+            await looked
 
 
 class PeerShareStates:

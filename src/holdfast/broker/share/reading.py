@@ -51,6 +51,7 @@ async def read(
         if not first and sum(len(batch) for _, batch in batches) > size_max:
             return None
         read = _found(offset, found, batches, committed=committed)
+        await partition.look()
         acquired = partition.acquire(member_id, read, count_max, whole=whole)
         if acquired:
             begin, stop = acquired[0].first, acquired[-1].end

@@ -133,6 +133,9 @@ class DurableSharePartition:
 
     # What members ask
 
+    async def look(self) -> None:
+        """Before anything is given out: whether it is still ours. With one leader its log says so."""
+
     def acquire(self, member: str, found: AvailableRange, count_max: int, *, whole: bool) -> list[Acquired]:
         """Give a member what is free of what was read."""
         if self.is_deleted:

@@ -1,6 +1,6 @@
 """Share groups at the leader of a partition, where each partition has its leader: what it gives out, and to whom.
 
-led = LedShares(states, settings, clock=clock, pause=pause)
+led = LedShares(states, leads, settings, counts, clock=clock, pause=pause)
 partition = await led.partition("jobs", home, log)
 given = partition.acquire("m", AvailableRange(0, 9), 500, whole=True)
 
@@ -24,7 +24,7 @@ from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.share.durable_share import DurableSharePartition, ShareCounts, is_same_state
 from holdfast.coordinator.share.errors import ShareStateAway, ShareStateOld
 from holdfast.coordinator.share.first_offset import first_offset
-from holdfast.coordinator.share.partition import Image, ShareLimits
+from holdfast.coordinator.share.partition import Acquired, AvailableRange, Image, ShareLimits
 from holdfast.coordinator.share.records import StoredState
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.errors import HoldfastError, Unavailable
@@ -47,6 +47,16 @@ class ShareStates(Protocol):
     async def read(self, group_id: str, home: PartitionId, leader_epoch: int) -> StoredState: ...
 
     async def write(self, group_id: str, home: PartitionId, state: StoredState) -> None: ...
+
+
+class Leads(Protocol):
+    """What this broker leads, as far as it knows."""
+
+    def has(self, data: PartitionLog) -> bool:
+        """Whether a partition is led here, and not on its way to another."""
+
+    async def look(self) -> None:
+        """Wait until it is looked whether all is still so, if this process may have been stopped since it was."""
 
 
 Pause = Callable[[float], Awaitable[None]]
@@ -169,12 +179,26 @@ class LedSharePartition(DurableSharePartition):
     """One partition as one group reads it, at its leader."""
 
     def __init__(
-        self, group: LedShareGroup, data: PartitionLog, state: StoredState, states: ShareStates, pause: Pause
+        self,
+        group: LedShareGroup,
+        data: PartitionLog,
+        state: StoredState,
+        states: ShareStates,
+        leads: Leads,
+        pause: Pause,
     ) -> None:
         self.log = data
         self.used_at = 0
+        self._leads = leads
         self.keeper = LedKeeper(states, group.id, data, state, lambda: self.rules.image(), lambda: self.retire(), pause)
         super().__init__(group, data.home, state.image, lambda _: self.keeper)
+
+    async def look(self) -> None:
+        await self._leads.look()
+
+    def acquire(self, member: str, found: AvailableRange, count_max: int, *, whole: bool) -> list[Acquired]:
+        """Nothing, if it is not ours any more: the next leader gives it out, and may have done so."""
+        return super().acquire(member, found, count_max, whole=whole) if self._leads.has(self.log) else []
 
     def let_go(self) -> None:
         """It is not ours any more, or is read anew: what was acquired here is nobody's."""
@@ -210,6 +234,7 @@ class LedShares:
     def __init__(
         self,
         states: ShareStates,
+        leads: Leads,
         settings: ShareSettings,
         counts: ShareCounts,
         *,
@@ -219,6 +244,7 @@ class LedShares:
     ) -> None:
         self.timers = Timers(clock, alarm or LoopAlarm())
         self._states = states
+        self._leads = leads
         self._settings = settings
         self._counts = counts
         self._clock = clock
@@ -268,9 +294,10 @@ class LedShares:
         is_new = state.image.start < 0
         if is_new:
             state = state._replace(image=Image(await first_offset(group.configs, data, self._clock), ()))
-        data.check_alive()
+        if not self._leads.has(data):
+            raise LedElsewhere(data.home.path)
         group = self._groups.setdefault(group.id, group)
-        found = LedSharePartition(group, data, state, self._states, self._pause)
+        found = LedSharePartition(group, data, state, self._states, self._leads, self._pause)
         self.forget(group.id, data.home)
         group.partitions[data.home] = found
         self._groups[group.id] = group
@@ -306,7 +333,7 @@ class LedShares:
         for group in list(self._groups.values()):
             for each in list(group.partitions.values()):
                 is_unused = each.used_at < before and each.is_idle and each.keeper.is_settled
-                if each.is_deleted or is_unused or not each.log.is_alive:
+                if each.is_deleted or is_unused or not self._leads.has(each.log):
                     self.forget(group.id, each.home)
 
     def _sweep_on(self, now: int) -> None:
