@@ -10,7 +10,7 @@ class ClusterSettings:
     """How brokers that share a store know that one of them is gone."""
 
     member: bool = False  # Whether this broker shares its store with others: one leads, the rest can take over.
-    leaders: str = "one"  # Or many: under way, each partition has a leader of its own; without share groups.
+    leaders: str = "one"  # Or many: under way, each partition has a leader of its own.
     lease_renew_ms: int = 1_000  # How often a broker says that it lives, and looks whether others do.
     lease_ms: int = 3_000  # So long after it last could say so it answers clients.
     takeover_ms: int = 4_500  # A broker that said nothing for so long is taken over.

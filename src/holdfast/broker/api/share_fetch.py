@@ -26,7 +26,9 @@ from holdfast.broker.share.moved import addresses, leader_of
 from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, GivenRecords, read
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
 from holdfast.cluster.errors import TopicUnknown
+from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
+from holdfast.coordinator.share.errors import ShareStateAway, ShareStateOld
 from holdfast.coordinator.share.led import LedShareGroup
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
@@ -76,10 +78,15 @@ async def handle(context: BrokerContext, message: ShareFetchRequest, request: Re
         context.led_shares.release(group_id, member_id)
     elif not renews:
         if epoch == INITIAL_EPOCH:
-            await context.led_shares.expect(group_id, open_logs(context.topics, session.partitions))
+            await context.led_shares.expect(group_id, open_logs(context.topics, session.partitions, request.rights))
         whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
         fetching = _Fetching(context, group, session, member_id, message, request, whole=whole)
         found = await fetching.read_or_wait(wait=not results)
+    unknown = next((each for each in found.values() if isinstance(each, GroupNotFound)), None)
+    if unknown is not None and not results:  # The group's coordinator says so, which may be another broker.
+        return ShareFetchResponse(
+            error_code=code_of(unknown), error_message=str(unknown), responses=[], node_endpoints=[]
+        )
     rows: dict[UUID, list[PartitionData]] = {}
     async for home in request.pace.through(dict.fromkeys([*results, *found])):
         rows.setdefault(home.topic_id, []).append(_partition(context, home, results.get(home), found.get(home)))
@@ -237,4 +244,6 @@ def _acquired(acquired: Sequence[tuple[int, int, int]]) -> list[AcquiredRecords]
 def _code_of(context: BrokerContext, home: PartitionId, failure: HoldfastError) -> Code:
     if isinstance(failure, TopicUnknown) and context.topics.find_id(home.topic_id) is None:
         return Code.UNKNOWN_TOPIC_ID
+    if isinstance(failure, (ShareStateAway, ShareStateOld)):
+        return Code.KAFKA_STORAGE_ERROR  # Consumers know it with a fetch, and try again; others end them.
     return code_of(failure)

@@ -80,11 +80,16 @@ def find_log(topics: Topics, home: PartitionId) -> PartitionLog:
     return opened.partition(home.partition)
 
 
-def open_logs(topics: Topics, homes: Iterable[PartitionId]) -> list[PartitionLog]:
-    """The logs of partitions that are here."""
-    found = ((home, topics.find_id(home.topic_id)) for home in homes)
-    logs = (opened.logs[home.partition] for home, opened in found if opened and 0 <= home.partition < len(opened.logs))
-    return [each for each in logs if isinstance(each, PartitionLog)]
+def open_logs(topics: Topics, homes: Iterable[PartitionId], rights: SenderRights) -> list[PartitionLog]:
+    """The logs of partitions that are here, and may be read."""
+    logs = []
+    for home in homes:
+        opened = topics.find_id(home.topic_id)
+        if opened is not None and 0 <= home.partition < len(opened.logs):
+            log = opened.logs[home.partition]
+            if isinstance(log, PartitionLog) and rights.sees(READ_TOPIC, opened.topic.name):
+                logs.append(log)
+    return logs
 
 
 def split_by_leader(
