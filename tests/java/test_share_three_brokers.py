@@ -25,8 +25,8 @@ SETTINGS = (
     "group.share.session.timeout.ms=6000",
     "group.share.min.record.lock.duration.ms=3000",
     "group.share.record.lock.duration.ms=3000",
-    "group.share.max.delivery.count.limit=1000",
-    "group.share.delivery.count.limit=1000",  # Nothing is given up: what is done with was accepted.
+    "group.share.max.delivery.count.limit=25",
+    "group.share.delivery.count.limit=25",  # Nothing is given up: what is done with was accepted.
 )
 CONFIG = {
     "group.id": GROUP,
