@@ -264,8 +264,8 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
     Key.SHARE_ACKNOWLEDGE: {ErrorCode.none, ErrorCode.share_session_not_found},
     Key.DESCRIBE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
     Key.DELETE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
-    Key.READ_SHARE_GROUP_STATE: {ErrorCode.cluster_authorization_failed},  # For brokers, by their proof.
-    Key.WRITE_SHARE_GROUP_STATE: {ErrorCode.cluster_authorization_failed},
+    Key.READ_SHARE_GROUP_STATE: {ErrorCode.invalid_request},  # For brokers, by their proof.
+    Key.WRITE_SHARE_GROUP_STATE: {ErrorCode.invalid_request},
     Key.DELETE_TOPICS: {ErrorCode.unknown_topic_or_partition},
     Key.ADD_PARTITIONS_TO_TXN: {ErrorCode.none, ErrorCode.invalid_producer_id_mapping},
     Key.ADD_OFFSETS_TO_TXN: {ErrorCode.invalid_producer_id_mapping},

@@ -44,9 +44,9 @@ BUGS = [
     ),
     bug(
         "a share group begins at the end whatever the duration",
-        "coordinator/share/coordinator.py",
-        "        return end if found is None else min(found[0], end)\n",
-        "        return end\n",
+        "coordinator/share/first_offset.py",
+        "    return end if found is None else min(found[0], end)\n",
+        "    return end\n",
         f"{MOVED}::test_a_group_begins_by_duration",
     ),
     bug(

@@ -110,14 +110,14 @@ def read_state(world: WireWorld, version: int) -> Ask:
     """For brokers, which prove that they are."""
     del version
     topics = [{"topicId": world.topic_id, "partitions": [{"partition": 0, "leaderEpoch": 0}]}]
-    return refused({"groupId": world.new_name(), "topics": topics}, "CLUSTER_AUTHORIZATION_FAILED")
+    return refused({"groupId": world.new_name(), "topics": topics}, "INVALID_REQUEST")
 
 
 def write_state(world: WireWorld, version: int) -> Ask:
     del version
     state = {"partition": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": 7, "stateBatches": []}
     topics = [{"topicId": world.topic_id, "partitions": [state]}]
-    return refused({"groupId": world.new_name(), "topics": topics}, "CLUSTER_AUTHORIZATION_FAILED")
+    return refused({"groupId": world.new_name(), "topics": topics}, "INVALID_REQUEST")
 
 
 ASKS = {

@@ -39,7 +39,7 @@ from holdfast.protocol.generated.write_share_group_state import (
 )
 
 T = TypeVar("T")
-_REFUSAL = Code.CLUSTER_AUTHORIZATION_FAILED, "these requests are for brokers of this cluster"
+_REFUSAL = Code.INVALID_REQUEST, "these requests are for brokers of this cluster"
 _NOTHING = StoredState(Image(-1, ()))
 
 
