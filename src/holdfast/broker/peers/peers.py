@@ -18,7 +18,7 @@ from holdfast.broker.peers.share_messages import (
     write_answers,
     write_requests,
 )
-from holdfast.broker.peers.together import Together
+from holdfast.broker.peers.together import AskedTogether
 from holdfast.cluster.lives import BrokerLife
 from holdfast.coordinator.share.records import StoredState
 from holdfast.protocol.api import Key
@@ -55,10 +55,10 @@ class Peers:
         self._link = link
         self._answer_s = answer_s
         self._numbers: Counter[tuple[int, Key]] = Counter()
-        self._ends = Together(self._send_ends)
-        self._admissions = Together(self._send_admissions)
-        self._reads = Together(self._send_reads)
-        self._writes = Together(self._send_writes)
+        self._ends = AskedTogether(self._send_ends)
+        self._admissions = AskedTogether(self._send_admissions)
+        self._reads = AskedTogether(self._send_reads)
+        self._writes = AskedTogether(self._send_writes)
 
     async def end(self, life: BrokerLife, partition: TopicPartition, marker: Marker) -> int:
         """Have a marker written; the code that the leader answers. Raises PeerSilent."""

@@ -16,7 +16,7 @@ A = TypeVar("A")
 _TOGETHER_MAX = 500  # Questions in one request.
 
 
-class Together(Generic[T, A]):
+class AskedTogether(Generic[T, A]):
     """Questions for each life, in the order in which they were asked: those that queue up are the next request."""
 
     def __init__(self, send: Callable[[BrokerLife, Sequence[T]], Awaitable[Sequence[A]]]) -> None:

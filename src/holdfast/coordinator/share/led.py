@@ -49,7 +49,7 @@ class ShareStates(Protocol):
     async def write(self, group_id: str, home: PartitionId, state: StoredState) -> None: ...
 
 
-class Leads(Protocol):
+class PartitionsLed(Protocol):
     """What this broker leads, as far as it knows."""
 
     def has(self, data: PartitionLog) -> bool:
@@ -184,7 +184,7 @@ class LedSharePartition(DurableSharePartition):
         data: PartitionLog,
         state: StoredState,
         states: ShareStates,
-        leads: Leads,
+        leads: PartitionsLed,
         pause: Pause,
     ) -> None:
         self.log = data
@@ -234,7 +234,7 @@ class LedShares:
     def __init__(
         self,
         states: ShareStates,
-        leads: Leads,
+        leads: PartitionsLed,
         settings: ShareSettings,
         counts: ShareCounts,
         *,
