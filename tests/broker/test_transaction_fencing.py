@@ -125,7 +125,7 @@ def test_a_producer_goes_on_after_its_time_was_up(wire: Wire, topic: str) -> Non
     late.write(topic, b"late")
     delayed, before = late.records(topic, b"delayed"), late.epoch
     wait_for(lambda: described(wire, topic).transaction_state == "CompleteAbort")
-    assert late.end(commit=True) == INVALID_STATE
+    assert late.end(commit=True) == FENCED
     assert late.send_records(topic, delayed).error_code == OLD_EPOCH
     assert (late.end(commit=False), late.end(commit=False, epoch=before)) == (0, 0)
     assert late.epoch == before + 1

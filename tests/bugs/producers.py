@@ -105,4 +105,11 @@ BUGS = [
         "    if state.is_complete and (repeats or not each_its_own):\n",
         FENCING + "::test_a_producer_goes_on_after_its_time_was_up",
     ),
+    bug(
+        "a commit after the time is told of a state",
+        "coordinator/transaction/rules.py",
+        "    if commit and repeats:",
+        "    if False:",
+        FENCING + "::test_a_producer_goes_on_after_its_time_was_up",
+    ),
 ]

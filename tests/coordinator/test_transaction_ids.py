@@ -15,7 +15,6 @@ from holdfast.coordinator.transaction.errors import (
     ProducerIdMismatch,
     TooManyTransactionalIds,
     TransactionalIdUnknown,
-    TransactionStateInvalid,
 )
 from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.coordinator.transaction.transaction import EPOCH_LAST, Producer, TransactionState
@@ -63,7 +62,7 @@ async def test_a_timeout_in_the_last_epoch() -> None:
     transactions = house.opened.context.transactions
     assert transactions.describe("x").state is TransactionState.COMPLETE_ABORT
     assert (await house.read())[1] == set()
-    with pytest.raises(TransactionStateInvalid):
+    with pytest.raises(ProducerFenced):
         await transactions.end("x", producer, commit=True, client_version=IMPLICIT)
     after = await transactions.end("x", producer, commit=False, client_version=IMPLICIT)
     assert (after.producer_id != producer.producer_id, after.epoch) == (True, 0)

@@ -150,6 +150,8 @@ def end(
         # next one: so this one has an end, too.
         started = before._replace(started_at_ms=now_ms, partitions=frozenset())
         return _prepare(started, commit=False, client_version=client_version, spare_id=spare_id, now_ms=now_ms)
+    if commit and repeats:  # Its time was up. Streams begins again when fenced, and ends for good when told of a state.
+        raise ProducerFenced(before.transactional_id, producer, before.producer)
     raise TransactionStateInvalid(before.transactional_id, state, "commit" if commit else "abort")
 
 
