@@ -188,7 +188,7 @@ APIS: Mapping[int, Api] = _table(
     (Key.ADD_RAFT_VOTER, 0, 1, 0),
     (Key.REMOVE_RAFT_VOTER, 0, 0, 0),
     (Key.READ_SHARE_GROUP_STATE, 0, 0, 0),
-    (Key.WRITE_SHARE_GROUP_STATE, 0, 0, 0),
+    (Key.WRITE_SHARE_GROUP_STATE, 0, 1, 0),
     (Key.DESCRIBE_SHARE_GROUP_OFFSETS, 0, 1, 0),
     (Key.ALTER_SHARE_GROUP_OFFSETS, 0, 0, 0),
     (Key.DELETE_SHARE_GROUP_OFFSETS, 0, 0, 0),

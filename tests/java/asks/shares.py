@@ -114,8 +114,9 @@ def read_state(world: WireWorld, version: int) -> Ask:
 
 
 def write_state(world: WireWorld, version: int) -> Ask:
-    del version
-    state = {"partition": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": 7, "stateBatches": []}
+    state: Json = {"partition": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": 7, "stateBatches": []}
+    if version > 0:
+        state["deliveryCompleteCount"] = 0
     topics = [{"topicId": world.topic_id, "partitions": [state]}]
     return refused({"groupId": world.new_name(), "topics": topics}, "INVALID_REQUEST")
 

@@ -13,7 +13,7 @@ from holdfast.protocol.generated import write_share_group_state as writing
 from holdfast.types import PartitionId
 
 READ_VERSION: Final = 0
-WRITE_VERSION: Final = 0
+WRITE_VERSION: Final = 1
 _NO_ID = UUID(int=0)
 
 StateRead: TypeAlias = tuple[str, PartitionId, int]  # A group, a partition, and the epoch of its leader.
@@ -91,6 +91,7 @@ def write_requests(told: Sequence[StateWrite]) -> Iterator[tuple[list[int], writ
                         state_epoch=state.state_epoch,
                         leader_epoch=state.leader_epoch,
                         start_offset=state.image.start,
+                        delivery_complete_count=state.image.completed,
                         state_batches=[writing.StateBatch(**each) for each in _batches(state.image)],
                     )
                 ],

@@ -84,6 +84,12 @@ class Image(NamedTuple):
     start: int
     runs: tuple[OffsetRun, ...]
 
+    @property
+    def completed(self) -> int:
+        """How many above the start are done with."""
+        done = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+        return sum(run.end - run.first for run in self.runs if run.state in done)
+
 
 @dataclass(frozen=True, slots=True)
 class ShareLimits:

@@ -1,4 +1,4 @@
-"""WriteShareGroupState, versions 0 to 0. Made by `holdfast.protocol.schemas.generate`: edit nothing here."""
+"""WriteShareGroupState, versions 0 to 1. Made by `holdfast.protocol.schemas.generate`: edit nothing here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holdfast.protocol.message import Message, RequestMessage, field, new
 class PartitionResult(Message):
     __slots__ = ()
     ROWS = (
-        ("partition", "int32", (0, 0), None, None),
-        ("error_code", "int16", (0, 0), None, None),
-        ("error_message", "string", (0, 0), (0, 0), None),
+        ("partition", "int32", (0, 1), None, None),
+        ("error_code", "int16", (0, 1), None, None),
+        ("error_message", "string", (0, 1), (0, 1), None),
     )
     partition: Final[int] = field(0)
     error_code: Final[int] = field(1)
@@ -33,8 +33,8 @@ class PartitionResult(Message):
 class WriteStateResult(Message):
     __slots__ = ()
     ROWS = (
-        ("topic_id", "uuid", (0, 0), None, None),
-        ("partitions", "[]PartitionResult", (0, 0), None, None),
+        ("topic_id", "uuid", (0, 1), None, None),
+        ("partitions", "[]PartitionResult", (0, 1), None, None),
     )
     topic_id: Final[UUID | None] = field(0)
     partitions: Final[Sequence[PartitionResult]] = field(1)
@@ -52,7 +52,7 @@ class WriteShareGroupStateResponse(Message):
     __slots__ = ()
     FLEXIBLE_FROM = 0
     ROWS = (
-        ("results", "[]WriteStateResult", (0, 0), None, None),
+        ("results", "[]WriteStateResult", (0, 1), None, None),
     )
     results: Final[Sequence[WriteStateResult]] = field(0)
 
@@ -67,10 +67,10 @@ class WriteShareGroupStateResponse(Message):
 class StateBatch(Message):
     __slots__ = ()
     ROWS = (
-        ("first_offset", "int64", (0, 0), None, None),
-        ("last_offset", "int64", (0, 0), None, None),
-        ("delivery_state", "int8", (0, 0), None, None),
-        ("delivery_count", "int16", (0, 0), None, None),
+        ("first_offset", "int64", (0, 1), None, None),
+        ("last_offset", "int64", (0, 1), None, None),
+        ("delivery_state", "int8", (0, 1), None, None),
+        ("delivery_count", "int16", (0, 1), None, None),
     )
     first_offset: Final[int] = field(0)
     last_offset: Final[int] = field(1)
@@ -91,17 +91,19 @@ class StateBatch(Message):
 class PartitionData(Message):
     __slots__ = ()
     ROWS = (
-        ("partition", "int32", (0, 0), None, None),
-        ("state_epoch", "int32", (0, 0), None, None),
-        ("leader_epoch", "int32", (0, 0), None, None),
-        ("start_offset", "int64", (0, 0), None, None),
-        ("state_batches", "[]StateBatch", (0, 0), None, None),
+        ("partition", "int32", (0, 1), None, None),
+        ("state_epoch", "int32", (0, 1), None, None),
+        ("leader_epoch", "int32", (0, 1), None, None),
+        ("start_offset", "int64", (0, 1), None, None),
+        ("delivery_complete_count", "int32", (1, 1), None, None),
+        ("state_batches", "[]StateBatch", (0, 1), None, None),
     )
     partition: Final[int] = field(0)
     state_epoch: Final[int] = field(1)
     leader_epoch: Final[int] = field(2)
     start_offset: Final[int] = field(3)
-    state_batches: Final[Sequence[StateBatch]] = field(4)
+    delivery_complete_count: Final[int] = field(4)
+    state_batches: Final[Sequence[StateBatch]] = field(5)
 
     def __new__(
         cls,
@@ -110,16 +112,17 @@ class PartitionData(Message):
         state_epoch: int = 0,
         leader_epoch: int = 0,
         start_offset: int = 0,
+        delivery_complete_count: int = -1,
         state_batches: Sequence[StateBatch] = (),
     ) -> PartitionData:
-        return new(cls, (partition, state_epoch, leader_epoch, start_offset, state_batches))
+        return new(cls, (partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches))
 
 
 class WriteStateData(Message):
     __slots__ = ()
     ROWS = (
-        ("topic_id", "uuid", (0, 0), None, None),
-        ("partitions", "[]PartitionData", (0, 0), None, None),
+        ("topic_id", "uuid", (0, 1), None, None),
+        ("partitions", "[]PartitionData", (0, 1), None, None),
     )
     topic_id: Final[UUID | None] = field(0)
     partitions: Final[Sequence[PartitionData]] = field(1)
@@ -137,8 +140,8 @@ class WriteShareGroupStateRequest(RequestMessage[WriteShareGroupStateResponse]):
     __slots__ = ()
     FLEXIBLE_FROM = 0
     ROWS = (
-        ("group_id", "string", (0, 0), None, None),
-        ("topics", "[]WriteStateData", (0, 0), None, None),
+        ("group_id", "string", (0, 1), None, None),
+        ("topics", "[]WriteStateData", (0, 1), None, None),
     )
     group_id: Final[str] = field(0)
     topics: Final[Sequence[WriteStateData]] = field(1)
