@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import isnan
 from typing import Any
 
+from holdfast.client.errors import reason_of
 from holdfast.client.protection.secure import PLAINTEXT, Protection, SecurityOptions
 from holdfast.client.protection.tls import failure_of, is_of_tls
 from holdfast.errors import Rejected, Unavailable
@@ -113,7 +114,9 @@ def _scrape(address: Address, protection: Protection) -> str:
             raise Unavailable(
                 f"no metrics at {address}: what listens there does not speak HTTP; {_OWN_PORT}"
             ) from failure
-        raise Unavailable(f"no metrics at {address}: {failure}; was the broker started with --metrics?") from failure
+        raise Unavailable(
+            f"no metrics at {address}: {reason_of(failure)}; was the broker started with --metrics?"
+        ) from failure
     finally:
         connection.close()
     if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):

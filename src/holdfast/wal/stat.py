@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from holdfast.types import Position
+from holdfast.units import counted
 from holdfast.wal.recovery.replay import Recovered
 from holdfast.wal.state import WalState
 
@@ -29,9 +30,8 @@ class OpenReport:
         if self.cut:
             log.warning("%s: torn tail cut, %s ends at byte %d", path, *self.cut)
         if not self.clean:
-            log.warning(
-                "%s: the log was not closed; %d records of its last round were written again", path, self.carried
-            )
+            carried = counted(self.carried, "record")
+            log.warning("%s: the log was not closed; its last round (%s) was written again", path, carried)
 
 
 @dataclass(frozen=True, slots=True)
