@@ -9,7 +9,7 @@ SETTINGS = "tests/client/test_settings.py"
 SILENT = "tests/client/test_client.py::test_a_broker_that_takes_connections_and_says_nothing_is_in_nobodys_way"
 
 PAIR = "tests/cluster/test_pair.py"
-FLUSH = "tests/cluster/test_many.py::test_a_flush_is_asked_of_every_leader"
+FLUSH = "tests/cluster/test_many_stores.py::test_a_flush_is_asked_of_every_leader"
 
 BUGS = [
     Bug(

@@ -17,7 +17,35 @@ _SETTLE = "log/recovery/settle.py"
 _OPENING = "log/recovery/opening.py"
 _SHARED = "broker/shared_topics.py"
 
+SILENT = "tests/cluster/test_many_stores.py::test_a_broker_that_stops_waits_for_no_store_that_says_nothing"
+
 BUGS = [
+    Bug(
+        "cluster: a broker that stops hands over for as long as a store says nothing",
+        (Edit("broker/draining.py", "not doing.done() and is_heard() and", "not doing.done() and"),),
+        (SILENT,),
+    ),
+    Bug(
+        "cluster: a broker that stops flushes for as long as a store says nothing",
+        (Edit("broker/leading.py", "FAILED_CLOSE_MS if is_cut_off else None", "None"),),
+        (SILENT,),
+    ),
+    Bug(
+        "cluster: a broker says that it leaves for as long as a store says nothing",
+        (
+            Edit(
+                "cluster/member.py",
+                "asyncio.wait_for(self._end(self._life), _LEAVE_S if self.is_heard else _UNHEARD_LEAVE_S)",
+                "self._end(self._life)",
+            ),
+        ),
+        (SILENT,),
+    ),
+    Bug(
+        "cluster: a broker that stops leaves rounds behind and does not say so",
+        (Edit("broker/leading.py", "            tell_left(failure, self._logs.partitions)\n", ""),),
+        (SILENT,),
+    ),
     Bug(
         "partitions that come together are opened one after the other",
         (

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import threading
 import time
 import urllib.request
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from tests.broker.wire import Wire, fetch_fields, produce_fields
 from tests.cluster.test_pair import QUICK, Cluster, Writers, check_groups_go_on, status
 from tests.kill.numbers import (
-    PARTITIONS,
     QUIET,
     TOPIC,
 )
@@ -24,9 +21,7 @@ from tests.support.broker_process import COMMAND, BrokerProcess
 from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
 
-from holdfast.catalog import open_catalog
 from holdfast.client import Client
-from holdfast.client.errors import NotNow
 from holdfast.errors import Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -206,52 +201,6 @@ def test_brokers_come_and_go_under_load(tmp_path: Path) -> None:
         admin = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[2].address})
         admin.delete_topics([TOPIC])[TOPIC].result()
         assert TOPIC not in admin.list_topics(timeout=10).topics
-
-
-def in_segments(store: str) -> dict[int, int]:
-    """By partition, the records of the topic that somebody sees who reads segments only."""
-    catalog = open_catalog(store, topics=[TOPIC], rounds=False)
-    return {where.partition: each.flushed for where, each in catalog.manifests.items()}
-
-
-def write_five(client: Client) -> None:
-    """To each partition; a repeat is known as one."""
-    producer = client.init_producer_id()
-    batch = build([Record(value=b"x")] * 5, producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=0)
-    client.produce({(TOPIC, number): batch for number in range(PARTITIONS)})
-
-
-def test_a_flush_is_asked_of_every_leader(tmp_path: Path) -> None:
-    """C1, P4: through any broker, also by an archive; what a killed leader led is asked for where it goes."""
-    store, lake = str(tmp_path / "store"), str(tmp_path / "lake")
-    with many(tmp_path, *PATIENT, "log.flush_age_ms_max=3600000") as cluster:
-        start(cluster, 1, 2)
-        cluster.make_topic()
-        for number in (1, 2):
-            until_led_by(cluster, number, {1, 2})
-        first, waits = cluster.brokers[1].address, threading.Event()
-        with (
-            Client(cluster.bootstrap, patience_s=120, on_wait=lambda *_: waits.set()) as client,
-            ThreadPoolExecutor() as pool,
-        ):
-            write_five(client)
-            with Client(first, patience_s=0) as once, pytest.raises(NotNow, match="each leader is to be asked"):
-                once.alter_configs(TOPIC, [("holdfast.flush", "now")])
-            subprocess.run([COMMAND, "flush", TOPIC, "--bootstrap", first], check=True)
-            assert in_segments(store) == dict.fromkeys(range(PARTITIONS), 5)
-            write_five(client)
-            archive = [COMMAND, "archive", TOPIC, lake, "--path", store, "--bootstrap", first]
-            done = subprocess.run(archive, check=True, capture_output=True, text=True)
-            assert f"{10 * PARTITIONS} rows added" in done.stdout
-            assert in_segments(store) == dict.fromkeys(range(PARTITIONS), 10)
-            write_five(client)
-            cluster.brokers[2].kill()
-            waits.clear()
-            flushed = pool.submit(client.flush_topic, TOPIC)
-            assert waits.wait(120), "it does not wait for a leader that is away"
-            cluster.brokers[2].start()  # Ends the life before at once.
-            flushed.result(120)
-            assert in_segments(store) == dict.fromkeys(range(PARTITIONS), 15)
 
 
 def config_of(cluster: Cluster, number: int, name: str) -> str:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.broker.coordinators import ProducerIdBlocks
+from holdfast.broker.draining import tell_left, within
 from holdfast.broker.guard.users import Users
 from holdfast.broker.peers.door import PeerDoor
 from holdfast.broker.peers.link import TcpLink
@@ -79,6 +80,7 @@ class OpenedLife(NamedTuple):
 async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: BrokerLife) -> AsyncIterator[OpenedLife]:
     """Everything but the sockets. Closed on the way out."""
     close_ms: int | None = FAILED_CLOSE_MS
+    is_cut_off = False
     heavy = ThreadCalls(1)
     calls, broker = around.calls, settings.broker
     objects = OffLoopObjects(around.objects)
@@ -142,10 +144,11 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
                 yield OpenedLife(found, leading, metadata, PeerDoor(found.broker, life.life, secret))
             finally:
                 await leading.stop()
-            close_ms = None
+                is_cut_off = leading.is_cut_off
+            close_ms = FAILED_CLOSE_MS if is_cut_off else None
     finally:
         heavy.close()
-        await logs.close(close_ms)
+        await logs.close(close_ms, is_cut_off=is_cut_off)
 
 
 def _protocols(settings: BrokerSettings, life: BrokerLife) -> dict[str, SecurityProtocol]:
@@ -186,6 +189,9 @@ class Leading:
         self._moved_shares = asyncio.Event()  # and share groups, may be others' now.
         self._has_dropped = False  # A topic is gone, and groups may have offsets of it.
         self._tasks: list[asyncio.Future[None]] = []
+        self._logs = found.context.logs
+        self.is_cut_off = False  # We stop, and the store does not answer: nobody waits for it.
+        self.is_heard: Callable[[], bool] = lambda: True  # Whether the store takes our word that we live.
         topics.on_moved = self._note_moved
         topics.on_dropped = self._note_dropped
 
@@ -352,14 +358,15 @@ class Leading:
             log.info("%d partitions are to move to brokers that lead less", len(wishes))
 
     async def drain(self, seconds: float) -> None:
-        """Give all that we lead to others, within the time limit: what is left is settled by them."""
+        """Give all that we lead to others, as far as time and the store allow: what is left is settled by them."""
+        self.is_cut_off = not self.is_heard()
         if not seconds:
             return
         await self.stop()
-        try:
-            await asyncio.wait_for(self._drain(), seconds)
-        except (TimeoutError, HoldfastError) as failure:
-            log.warning("not everything was handed over: %s", failure or "it took too long")
+        failure = await within(self._drain(), seconds, self.is_heard, self._clock)
+        if failure is not None:
+            self.is_cut_off = isinstance(failure, Unavailable)
+            tell_left(failure, self._logs.partitions)
 
     async def _drain(self) -> None:
         await self._give_all(await self._leadership.commit(leave(self._life.broker, self._life.life)))
@@ -378,7 +385,8 @@ class Leading:
 
         gives = assign(mine, metadata.leads, others)
         await asyncio.gather(*(hand_over(each.home, each.to) for each in gives))
-        log.info("%d partitions were handed over", len(mine), extra={"facts": {"event": "drained"}})
+        given = len(mine) - len(self._open())  # What could not be flushed stays ours.
+        log.info("%d partitions were handed over", given, extra={"facts": {"event": "drained"}})
 
     def _open(self) -> list[PartitionLog]:
         return [log for each in self._topics.all() for log in each.logs if isinstance(log, PartitionLog)]

@@ -34,6 +34,7 @@ from holdfast.io.store_errors import StoreSetBack
 log = logging.getLogger(__name__)
 
 _JOINS_EVERY = 2  # Intervals: so often a leader looks who has joined, for clients that ask it,
+_LEAVE_S, _UNHEARD_LEAVE_S = 5.0, 1.0  # To say that we leave; and where the store did not hear us before.
 _GONE_S = 30.0  # So long clients are still told of a broker that has gone, from when we first know of it.
 _OTHERS_EVERY = 3  # and, of these looks, in one of so many whether the others still live: nobody waits for their end.
 
@@ -111,6 +112,11 @@ class Member:
         seen = min(self.beat_at, owner_seen_at)
         return self._clock.boottime() - seen < self._settings.lease_ms / 1000
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether the store took our word that we live, not long ago."""
+        return self._clock.boottime() - self.beat_at < self._settings.lease_ms / 1000
+
     def share(self, metadata: MetadataLog) -> None:
         """Look at the metadata together with others, who do so all the time."""
         self._log = metadata
@@ -147,11 +153,18 @@ class Member:
             await asyncio.gather(self._beating, return_exceptions=True)
         if self._life is None:
             return
-        with contextlib.suppress(HoldfastError):
-            await self._calls.run(self._log.commit, end(self._life))
-            await self._forget(self._life)
-            facts = {"event": "left", "broker": self._life.broker, "life": self._life.life}
+        facts = {"event": "left", "broker": self._life.broker, "life": self._life.life}
+        try:
+            await asyncio.wait_for(self._end(self._life), _LEAVE_S if self.is_heard else _UNHEARD_LEAVE_S)
             log.info("broker %d left the cluster", self._life.broker, extra={"facts": facts})
+        except (TimeoutError, HoldfastError) as failure:
+            why = str(failure) or "the store does not answer"
+            said = "broker %d could not say that it leaves: others hear nothing of it, and end its life (%s)"
+            log.warning(said, self._life.broker, why, extra={"facts": facts | {"event": "left_unsaid"}})
+
+    async def _end(self, life: BrokerLife) -> None:
+        await self._calls.run(self._log.commit, end(life))
+        await self._forget(life)
 
     async def _forget(self, life: BrokerLife) -> None:
         self._watches.pop(life.life, None)

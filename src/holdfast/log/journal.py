@@ -19,6 +19,7 @@ from holdfast.errors import Fenced
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
 from holdfast.log.metadata import Identity, LogMetadata, QuarantinedTail, check_quarantined, read_kept, save_kept
+from holdfast.log.rounds.log import RoundsLog
 from holdfast.types import Buffer, PartitionId
 from holdfast.wal import Entry, LogId, Stat, WalFailed
 from holdfast.wal.read import RawFrame
@@ -246,10 +247,13 @@ class Journal:
         self._failure = self._failure or failure
         self._waiting.clear()
 
-    def close(self) -> None:
-        """Nothing can be appended any more."""
+    def close(self, *, is_cut_off: bool = False) -> None:
+        """Nothing can be appended any more. A log in a store that does not answer is left as a crash leaves it."""
         self._failure = self._failure or LogsStopped("closed")
-        self._wal.close()
+        if is_cut_off and isinstance(self._wal, RoundsLog):
+            self._wal.abandon()
+        else:
+            self._wal.close()
 
     def sync(self) -> None:
         """Blocks until everything appended so far is durable."""

@@ -350,8 +350,11 @@ class Logs:
         """Whether nothing is in the write-ahead log alone."""
         return not self._openings.homes and not any(len(each.tail) for each in self._partitions.values())
 
-    async def close(self, timeout_ms: int | None = None) -> None:
-        """Make everything durable, flush within the time limit (of the settings, if no other), let the directory go."""
+    async def close(self, timeout_ms: int | None = None, *, is_cut_off: bool = False) -> None:
+        """Make everything durable, flush within the time limit (of the settings, if no other), let the directory go.
+
+        Who is cut off from the store does not wait for it behind that.
+        """
         limit_ms = self._ground.settings.close_timeout_ms if timeout_ms is None else timeout_ms
         self._room.close()
         await self._upkeep.stop()
@@ -369,12 +372,12 @@ class Logs:
         self._tell_waiters(self._failure)
         if self._space is not None:
             self._space.close()
-        if is_sound:
+        if is_sound and not is_cut_off:
             await self._ground.calls.ended(_CALLS_S)  # Nobody writes into the store behind the lock, if it answers.
         for calls in (self._look_calls, self._ground.calls):  # A partition that is being opened may still look.
             if calls is not None:
                 calls.close()
-        self._ground.journal.close()
+        self._ground.journal.close(is_cut_off=is_cut_off)
 
     async def _finish(self) -> None:
         """Make everything durable and flush it, as far as the store lets us. A log that has failed waits for no store:

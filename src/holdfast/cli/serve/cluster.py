@@ -143,12 +143,15 @@ async def led_with_others(
     member.share(metadata)
     member.leads = True
     member.unreachable = lambda: leading.unreachable
+    leading.is_heard = lambda: member.is_heard
     owner = opened_.context.logs.owner
     work = LeasedWork(door, lambda: member.has_lease(owner.seen_at))
     port = answering(work, broker, place.listeners, around.clock, place.traffic, opened_.broker.held)
     server = await stack.enter_async_context(port)
     follow(server, opened_)
     server.is_peer = door.is_peer
+    logs = opened_.context.logs
+    server.has_failed = lambda: logs.failure is not None or leading.is_cut_off
     over: asyncio.Future[HoldfastError] = asyncio.get_running_loop().create_future()
     watching = asyncio.ensure_future(member.watch_on(over.set_result))
     stack.callback(watching.cancel)

@@ -40,8 +40,8 @@ def is_call_left(before: Collection[threading.Thread]) -> bool:
 def tell_stopped(partitions: Iterable[PartitionLog | NotOpen]) -> None:
     """With what the store does not have: it comes back from the write-ahead log, and from nowhere else."""
     left = [each for each in partitions if not isinstance(each, NotOpen)]
-    size = sum(each.tail.size for each in left)
-    records = sum(each.marks.log_end - each.marks.flushed for each in left)
+    size = sum(batch.size for each in left for batch in each.tail if batch.end <= each.marks.durable)
+    records = sum(each.marks.durable - each.marks.flushed for each in left)
     facts = {"event": "stopped", "only_in_log_bytes": size, "only_in_log_records": records}
     if records:
         said = "stopped; %s (%d bytes) %s only in the write-ahead log: keep it"
