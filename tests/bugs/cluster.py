@@ -159,7 +159,7 @@ BUGS = [
     ),
     Bug(
         "a broker that leaves does not say so",
-        (Edit(_MEMBER, "await self._calls.run(self._log.commit, end(self._life))", "pass"),),
+        (Edit(_MEMBER, "await self._calls.run(self._log.commit, end(life))", "pass"),),
         (f"{MEMBERS}::test_a_leader_that_leaves_is_followed_within_two_looks",),
     ),
     Bug(

@@ -17,6 +17,7 @@ from holdfast.catalog import open_catalog, read_topic
 from holdfast.client import Client
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
+from holdfast.testing.process import BrokerDidNotStart
 from holdfast.types import TopicPartition
 
 # Those before are taken for dead soon, and nobody else is on a machine that is busy.
@@ -44,7 +45,8 @@ def run(*words: str) -> None:
 
 def test_a_restored_cluster_has_what_was_acknowledged(stores: tuple[str, str], tmp_path: Path) -> None:
     """C4: a copy made while two brokers lead and most is only in rounds; both are lost with their disks and their
-    store, and a new one serves every record that was acknowledged before the copy began."""
+    store, and a new one serves every record that was acknowledged before the copy began. One that is
+    no member is refused."""
     store, again = stores
     left, copy = Left(store), str(tmp_path / "copy")
     with many(tmp_path, *PATIENT, *UNFLUSHED, store=store) as cluster:
@@ -58,6 +60,13 @@ def test_a_restored_cluster_has_what_was_acknowledged(stores: tuple[str, str], t
         found = read_topic(open_catalog(again), TOPIC, committed=committed, columns=["partition", "offset", "value"])
         rows = [tuple(row.values()) for batch in found for row in batch.to_pylist()]
         assert rows == [(number, *each) for number, records in wanted.items() for each in records]
+    alone = BrokerProcess(
+        tmp_path / "alone",
+        settings=("subscribe.listen=none", f"serve.store={again}"),
+        options=["--wal-place", "store", "--take-over"],
+    )
+    with pytest.raises(BrokerDidNotStart, match=r"with --cluster --set cluster\.leaders=many"):
+        alone.start()  # Who leads alone would not know whose tails are whose.
     settings = (*CALM, *MANY, "subscribe.listen=none", f"serve.store={again}", "node.id=1")
     with (
         BrokerProcess(tmp_path / "new", settings=settings, options=["--cluster"]) as broker,

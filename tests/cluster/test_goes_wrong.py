@@ -47,15 +47,17 @@ def test_a_cluster_of_a_newer_release_is_refused_in_one_sentence(tmp_path: Path)
 
 
 def test_whoever_does_not_belong_to_a_cluster_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    """C1, C12: a number that is used twice, and a broker that would be alone on the store."""
+    """C1, C12: a number that is used twice, and a broker that would be alone on the store, also when all have left."""
     with many(tmp_path, *PATIENT) as cluster:
         start(cluster, 1)
         with pytest.raises(BrokerDidNotStart, match=r"broker 1 is in the cluster already, .*: give this one another"):
             cluster.made(1, name="elsewhere", port=free_port()).start()
-        alone = BrokerProcess(
-            tmp_path / "alone", settings=(f"serve.store={tmp_path / 'store'}", "subscribe.listen=none")
-        )
-        with pytest.raises(BrokerDidNotStart, match="is shared by brokers of a cluster"):
+        settings = (f"serve.store={tmp_path / 'store'}", "subscribe.listen=none")
+        alone = BrokerProcess(tmp_path / "alone", settings=settings, options=["--take-over"])
+        with pytest.raises(BrokerDidNotStart, match=r"is shared by brokers of a cluster .*cluster\.leaders=many"):
+            alone.start()
+        assert cluster.brokers[1].stop() == 0
+        with pytest.raises(BrokerDidNotStart, match="each partition of this store has its own leader"):
             alone.start()
 
 

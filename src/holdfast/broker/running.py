@@ -34,6 +34,7 @@ from holdfast.broker.throttle import Throttle, Windows
 from holdfast.broker.topics import Topics
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
+from holdfast.cluster.errors import SpreadAlready
 from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.share.led import LedShares
@@ -115,10 +116,12 @@ class AllSettings:
 class StoreShared(Rejected):
     """A broker that is alone has come to a cluster's store."""
 
-    def __init__(self, url: str, names: Sequence[str]) -> None:
+    def __init__(self, url: str, names: Sequence[str], *, is_spread: bool = False) -> None:
+        how = "--cluster --set cluster.leaders=many" if is_spread else "--cluster"
+        alone = "" if is_spread else ", or stop all of them cleanly first"  # Where many lead there is no way back.
         super().__init__(
-            f"{url} is shared by brokers of a cluster ({'; '.join(names)}): start this one with --cluster and a "
-            f"node.id of its own, or stop all of them cleanly first; `holdfast cluster status {url}` says who is there"
+            f"{url} is shared by brokers of a cluster ({'; '.join(names)}): start this one with {how} and a "
+            f"node.id of its own{alone}; `holdfast cluster status {url}` says who is there"
         )
         self.names = tuple(names)
 
@@ -201,7 +204,7 @@ async def opened(
 
 
 def _check_alone(around: BrokerEnvironment) -> None:
-    """Raise StoreShared on a cluster's store, before anything is taken there. Blocks."""
+    """Raise StoreShared or SpreadAlready on a cluster's store, before anything is taken there. Blocks."""
     try:
         cluster = read_cluster(around.objects)
     except NotFound:
@@ -211,8 +214,11 @@ def _check_alone(around: BrokerEnvironment) -> None:
 
 
 def _refuse_shared(metadata: MetadataLog) -> None:
-    if metadata.metadata.lives.by_broker:
-        raise StoreShared(metadata.url, [each.name for each in metadata.metadata.lives.eldest_first])
+    lives, is_spread = metadata.metadata.lives, metadata.metadata.leads.is_spread
+    if lives.by_broker:
+        raise StoreShared(metadata.url, [each.name for each in lives.eldest_first], is_spread=is_spread)
+    if is_spread:  # Whoever is alone knows of no rows: it would serve without the tails that lost brokers left.
+        raise SpreadAlready
 
 
 async def assemble(
