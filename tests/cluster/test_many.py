@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -341,7 +342,13 @@ def test_a_broker_that_others_cannot_reach_is_told(tmp_path: Path) -> None:
             found = status(str(tmp_path / "store"))[1]["brokers"]
             told = {each["broker"]: each["unreachable"] for each in found}
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-            assert "holdfast_peer_unreachable 1.0" in answer.read().decode()
+            metrics = answer.read().decode()
+        assert "holdfast_peer_unreachable 1.0" in metrics
+        beats = re.search(
+            r'^holdfast_store_seconds_count\{kind="brokers",operation="put"\} (\S+)$', metrics, re.MULTILINE
+        )
+        assert beats is not None, "it is not counted how often it says that it lives"
+        assert float(beats[1]) >= 1
 
 
 def test_what_many_leaders_cannot_do_yet_is_refused(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             from holdfast.broker.leading import spread_store
             from holdfast.cli.serve.cluster import Led, joined, leader_of, led, led_with_others
 
-            store, node_id = _impatient_store(settings), settings.broker.node_id
+            store, node_id = _impatient_store(settings, timings), settings.broker.node_id
             are_many = settings.cluster.leaders == "many"
             if are_many:
                 await spread_store(around, everything)
@@ -376,6 +376,7 @@ def _surroundings(data: Path, settings: config.Settings, timings: Timings | None
     if settings.wal.store:
         near = settings.wal.store
         rounds = open_objects(near, asdict(settings.store) if is_remote(near) else None)
+        rounds = timings.objects(rounds) if timings else rounds
     return BrokerEnvironment.real(
         timings.directory(data / "wal") if timings else RealDirectory(data / "wal"),
         timings.objects(objects) if timings else objects,
@@ -386,7 +387,7 @@ def _surroundings(data: Path, settings: config.Settings, timings: Timings | None
     )
 
 
-def _impatient_store(settings: config.Settings) -> Objects:
+def _impatient_store(settings: config.Settings, timings: Timings | None) -> Objects:
     """The store of a cluster, with calls that are given up before a lease ends."""
     from holdfast.io.objects.open import is_remote, open_objects
 
@@ -397,7 +398,8 @@ def _impatient_store(settings: config.Settings) -> Objects:
         request_timeout_ms=min(settings.store.request_timeout_ms, limit_ms),
         retries=0,
     )
-    return open_objects(url, asdict(store) if is_remote(url) else None)
+    objects = open_objects(url, asdict(store) if is_remote(url) else None)
+    return timings.objects(objects) if timings else objects
 
 
 def _timings(settings: config.Settings) -> Timings | None:
