@@ -82,6 +82,17 @@ BUGS = [
         (f"{MANY}::test_groups_are_listed_though_a_broker_is_gone_that_clients_are_still_told_of",),
     ),
     Bug(
+        "a member that asks for its offsets is told that the coordinator is elsewhere",
+        (
+            Edit(
+                "broker/api/offset_fetch.py",
+                "            code = Code.COORDINATOR_LOAD_IN_PROGRESS\n",
+                "            pass\n",
+            ),
+        ),
+        (f"{MANY}::test_a_member_that_asks_for_offsets_where_its_group_was_asks_again",),
+    ),
+    Bug(
         "nobody is told of a broker that others cannot reach",
         (Edit("broker/peers/reach.py", "            return failure\n", "            return None\n"),),
         (f"{MANY}::test_a_broker_that_others_cannot_reach_is_told",),

@@ -308,6 +308,31 @@ def test_groups_are_listed_though_a_broker_is_gone_that_clients_are_still_told_o
             assert {each.name for each in client.list_groups()} == names
 
 
+def test_a_member_that_asks_for_offsets_where_its_group_was_asks_again(tmp_path: Path) -> None:
+    """C2, C7: librdkafka stands still when it is told of another coordinator there, and asks again when it is told to
+    wait; its heartbeats find the other. Who is no member has none, and is told at once."""
+    with many(tmp_path, *PATIENT, "offsets.topic.num.partitions=8") as cluster:
+        start(cluster, 1, 2)
+        cluster.make_topic()
+        for number in (1, 2):
+            until_led_by(cluster, number, {1, 2})
+        with Client(cluster.bootstrap, patience_s=60) as client:
+            for number in range(8):
+                client.commit_offsets(f"group-{number}", {(TOPIC, 0): (1, "")})
+        until_led_by(cluster, 1, {1, 2}, topic="__consumer_offsets")
+        with Wire(cluster.brokers[1].port) as wire:
+            found = {(told_offsets(wire, f"group-{at}", 3), told_offsets(wire, f"group-{at}", -1)) for at in range(8)}
+    assert (Code.COORDINATOR_LOAD_IN_PROGRESS, Code.NOT_COORDINATOR) in found
+
+
+def told_offsets(wire: Wire, group: str, epoch: int) -> int:
+    """The code of a group's offsets, for a member in an epoch, or for nobody's."""
+    wanted = {"group_id": group, "member_id": "m" if epoch >= 0 else None, "member_epoch": epoch, "topics": None}
+    [told] = wire.ask(Key.OFFSET_FETCH, 9, groups=[wanted], require_stable=True).groups
+    code: int = told.error_code
+    return code
+
+
 def listed_when_it_can_be(client: Client, seconds: float = 60.0) -> set[str]:
     """The first list that is no failure."""
     deadline = time.monotonic() + seconds

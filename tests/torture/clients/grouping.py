@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from tests.torture.clients.seeing import Seeing
 from tests.torture.clients.telling import Telling
 from tests.torture.ground import READS_MAX, Ground
 from tests.torture.history import History
 
+LOST = (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE)
 FOR_PROTOCOL: dict[str, dict[str, Any]] = {
     "classic": {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500},
     # Who does not let go of a partition within the interval is given up by the coordinator: librdkafka 2.16 may wait
@@ -46,6 +47,7 @@ class _Stay:
         self._history = history
         self._seeing = seeing
         self._commits = 0
+        self._is_lost = False  # It stands still, and says so: what an application does then is to begin again.
         self._ends: dict[
             tuple[str, int], int
         ] = {}  # Behind what was read: the client's own idea runs ahead in `close`.
@@ -62,7 +64,7 @@ class _Stay:
     def run(self) -> None:
         self._consumer.subscribe(list(self._member.topics), on_assign=self._assigned, on_revoke=self._revoked)
         try:
-            while not self._ground.reading.is_set() and self._commits < self._member.settled:
+            while not self._ground.reading.is_set() and self._commits < self._member.settled and not self._is_lost:
                 if self._read():
                     self._commit()
         finally:
@@ -73,18 +75,23 @@ class _Stay:
         count = 0
         message: Message | None = self._consumer.poll(0.2)
         while message is not None and count < READS_MAX:
-            if message.error() is None:
-                self._take(message)
-                count += 1
+            count += self._take(message)
             message = self._consumer.poll(0)
-        if message is not None and message.error() is None:
+        if message is not None:
             self._take(message)
         self._seeing.write()
         return count
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: Message) -> bool:
+        """Whether it is a record. Told that committed offsets were not to be had, the library asks no more."""
+        if (failure := message.error()) is not None:
+            if failure.code() in LOST:
+                self._history.info("told", error=failure.name(), words=failure.str())
+                self._is_lost = True
+            return False
         self._seeing.add(message.topic(), message.partition(), message.offset(), message.value())
         self._ends[message.topic(), message.partition()] = message.offset() + 1
+        return True
 
     def _commit(self) -> None:
         if not self._ends:

@@ -34,6 +34,7 @@ from holdfast.types import TopicPartition
 _GROUP_CODE_FROM = 2  # Before this version a failure can be told only partition by partition.
 _MANY_FROM = 8
 _BY_ID_FROM = 10
+_MOVED = (Code.NOT_COORDINATOR, Code.COORDINATOR_NOT_AVAILABLE)
 
 Found: TypeAlias = CommittedOffset | OffsetUndecided | None
 Wanted: TypeAlias = OffsetFetchRequestTopic | OffsetFetchRequestTopics
@@ -73,6 +74,7 @@ async def handle(context: BrokerContext, message: OffsetFetchRequest, request: R
 async def _answer_group(
     context: BrokerContext, wanted: OffsetFetchRequestGroup, request: Request, *, stable: bool, by_id: bool
 ) -> OffsetFetchResponseGroup:
+    caller = _caller(wanted)
     try:
         topics = await _find(
             context,
@@ -81,12 +83,16 @@ async def _answer_group(
             wanted.topics,
             _new_topic,
             _new_partition,
-            _caller(wanted),
+            caller,
             stable=stable,
             by_id=by_id,
         )
     except HoldfastError as failure:
-        return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=[], error_code=group_code_of(failure))
+        code = group_code_of(failure)
+        if caller.generation >= 0 and code in _MOVED:
+            # librdkafka asks once, and stands still for ever after these. A member's heartbeats tell it who to ask.
+            code = Code.COORDINATOR_LOAD_IN_PROGRESS
+        return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=[], error_code=code)
     return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=topics, error_code=Code.NONE)
 
 
