@@ -308,17 +308,18 @@ def test_groups_are_listed_though_a_broker_is_gone_that_clients_are_still_told_o
             assert {each.name for each in client.list_groups()} == names
 
 
-def test_a_member_that_asks_for_offsets_where_its_group_was_asks_again(tmp_path: Path) -> None:
-    """C2, C7: librdkafka stands still when it is told of another coordinator there, and asks again when it is told to
-    wait; its heartbeats find the other. Who is no member has none, and is told at once."""
+def test_offsets_while_groups_and_topics_are_elsewhere(tmp_path: Path) -> None:
+    """C2, C7, C8: they are committed of topics that others have just made. Who asks for its own where its group was,
+    and is a member, is told to wait: its heartbeats find the other coordinator, and librdkafka would stand still for
+    ever if it were told of one here. Who is no member has no heartbeats, and is told at once."""
     with many(tmp_path, *PATIENT, "offsets.topic.num.partitions=8") as cluster:
         start(cluster, 1, 2)
-        cluster.make_topic()
-        for number in (1, 2):
-            until_led_by(cluster, number, {1, 2})
+        one = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[1].address})
         with Client(cluster.bootstrap, patience_s=60) as client:
-            for number in range(8):
-                client.commit_offsets(f"group-{number}", {(TOPIC, 0): (1, "")})
+            for name in ("first", "second"):
+                one.create_topics([NewTopic(name, 1)])[name].result()
+                for number in range(4):
+                    client.commit_offsets(f"group-{number}", {(name, 0): (1, "")})
         until_led_by(cluster, 1, {1, 2}, topic="__consumer_offsets")
         with Wire(cluster.brokers[1].port) as wire:
             found = {(told_offsets(wire, f"group-{at}", 3), told_offsets(wire, f"group-{at}", -1)) for at in range(8)}

@@ -91,6 +91,12 @@ class SharedTopics(Topics):
                 with contextlib.suppress(Unavailable):
                     await self.refresh()
 
+    async def look_for(self, is_there: Callable[[], bool]) -> None:
+        await self.look_again()
+        if not is_there():  # The last look may have been just before it was made.
+            await self._calls.pause(_LOOKS_APART_S)
+            await self.look_again()
+
     def _is_coming(self, name: str, number: int) -> bool:
         topic = self.metadata.topics.get(name)
         if topic is None or not 0 <= number < topic.partitions:

@@ -219,6 +219,9 @@ class Topics:
         """A partition. One of several brokers waits a little for what it is just about to lead."""
         return self.get(name).partition(number)
 
+    async def look_for(self, is_there: Callable[[], bool]) -> None:
+        """Other brokers may have made what is not there yet: where there are any, it is looked for."""
+
     # Changing
 
     def check_new(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:

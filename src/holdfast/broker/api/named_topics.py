@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -23,6 +23,13 @@ class Named(Protocol):
     def topic_id(self) -> UUID | None: ...
 
 
+class Numbered(Protocol):
+    """A partition of a request."""
+
+    @property
+    def partition_index(self) -> int: ...
+
+
 def name_of(context: BrokerContext, topic: Named, *, by_id: bool) -> str | None:
     """The topic's name; None if it is named by an id that nobody has."""
     if not by_id:
@@ -39,6 +46,22 @@ def check_partition(context: BrokerContext, name: str | None, number: int) -> Co
     if found is None or not 0 <= number < found.topic.partitions:
         return Code.UNKNOWN_TOPIC_OR_PARTITION
     return Code.NONE
+
+
+async def look_for(
+    context: BrokerContext, topics: Callable[[], Iterable[tuple[str | None, Sequence[Numbered]]]]
+) -> None:
+    """Other brokers may have made topics and partitions that we have not seen yet: then look for them."""
+
+    def is_there() -> bool:
+        for name, partitions in topics():
+            found = context.topics.find(name or "")
+            if found is None or any(each.partition_index >= found.topic.partitions for each in partitions):
+                return False
+        return True
+
+    if context.topics.is_shared and not is_there():
+        await context.topics.look_for(is_there)
 
 
 async def subscribed(names: Sequence[str] | None, request: Request) -> frozenset[str] | None:

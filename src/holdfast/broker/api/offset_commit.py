@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.broker.api.named_topics import check_partition, name_of
+from holdfast.broker.api.named_topics import check_partition, look_for, name_of
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import READ_GROUP, READ_TOPIC
@@ -36,8 +36,10 @@ async def handle(context: BrokerContext, message: OffsetCommitRequest, request: 
     rows: list[list[tuple[int, TopicPartition | Code]]] = []  # For each topic: where a partition's code comes from.
     pace, rights = request.pace, request.rights
     closed = Code.NONE if rights.may(READ_GROUP, message.group_id) else Code.GROUP_AUTHORIZATION_FAILED
+    by_id = request.version >= _BY_ID_FROM
+    await look_for(context, lambda: ((name_of(context, each, by_id=by_id), each.partitions) for each in message.topics))
     async for topic in pace.through(message.topics):
-        name = name_of(context, topic, by_id=request.version >= _BY_ID_FROM)
+        name = name_of(context, topic, by_id=by_id)
         rows.append([])
         hidden = closed
         if not closed and name is not None and not rights.may(READ_TOPIC, name):

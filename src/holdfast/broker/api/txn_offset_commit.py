@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.api.named_topics import check_partition, look_for
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
@@ -33,6 +33,7 @@ async def handle(context: BrokerContext, message: TxnOffsetCommitRequest, reques
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     pace, closed = request.pace, _closed(message, request)
+    await look_for(context, lambda: ((each.name, each.partitions) for each in message.topics))
     async for topic in pace.through(message.topics):
         hidden = closed
         if not closed and not request.rights.may(READ_TOPIC, topic.name):
