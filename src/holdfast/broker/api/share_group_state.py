@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import CLUSTER_ACTION
 from holdfast.broker.net.request import Request
 from holdfast.broker.peers.door import PeerSession
 from holdfast.broker.peers.share_messages import (
@@ -39,7 +40,7 @@ from holdfast.protocol.generated.write_share_group_state import (
 )
 
 T = TypeVar("T")
-_REFUSAL = Code.INVALID_REQUEST, "these requests are for brokers of this cluster"
+_REFUSAL = "these requests are for brokers of this cluster"
 _NOTHING = StoredState(Image(-1, ()))
 
 
@@ -51,8 +52,9 @@ async def read(
         return read_result(asked[1], code, said, state or _NOTHING)
 
     asked = reads_in(message)
-    if not isinstance(request.session, PeerSession):
-        return ReadShareGroupStateResponse(results=[read_result(home, *_REFUSAL, _NOTHING) for _, home, _ in asked])
+    if code := _refusal(request):
+        results = [read_result(home, code, _REFUSAL, _NOTHING) for _, home, _ in asked]
+        return ReadShareGroupStateResponse(results=results)
     return ReadShareGroupStateResponse(results=await asyncio.gather(*map(one, asked)))
 
 
@@ -63,10 +65,17 @@ async def write(
         code, said, _ = await _tried(context.shares.write_state(*told))
         return write_result(told[1], code, said)
 
-    if not isinstance(request.session, PeerSession):
-        return WriteShareGroupStateResponse(results=[write_result(home, *_REFUSAL) for home in homes_in(message)])
+    if code := _refusal(request):
+        return WriteShareGroupStateResponse(results=[write_result(home, code, _REFUSAL) for home in homes_in(message)])
     await context.logs.room()
     return WriteShareGroupStateResponse(results=await asyncio.gather(*map(one, writes_in(message))))
+
+
+def _refusal(request: Request) -> Code:
+    """Why whoever is no broker gets nothing; NONE for a broker."""
+    if isinstance(request.session, PeerSession):
+        return Code.NONE
+    return Code.INVALID_REQUEST if request.rights.may(CLUSTER_ACTION) else Code.CLUSTER_AUTHORIZATION_FAILED
 
 
 async def _tried(work: Awaitable[T]) -> tuple[Code, str | None, T | None]:
