@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -91,9 +91,9 @@ class SharedTopics(Topics):
                 with contextlib.suppress(Unavailable):
                     await self.refresh()
 
-    async def look_for(self, is_there: Callable[[], bool]) -> None:
+    async def look_for(self, is_there: Callable[[], Awaitable[bool]]) -> None:
         await self.look_again()
-        if not is_there():  # The last look may have been just before it was made.
+        if not await is_there():  # The last look may have been just before it was made.
             await self._calls.pause(_LOOKS_APART_S)
             await self.look_again()
 

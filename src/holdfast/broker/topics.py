@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -219,7 +219,7 @@ class Topics:
         """A partition. One of several brokers waits a little for what it is just about to lead."""
         return self.get(name).partition(number)
 
-    async def look_for(self, is_there: Callable[[], bool]) -> None:
+    async def look_for(self, is_there: Callable[[], Awaitable[bool]]) -> None:
         """Other brokers may have made what is not there yet: where there are any, it is looked for."""
 
     # Changing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 from uuid import UUID
 
 from holdfast.broker.context import BrokerContext
@@ -30,6 +30,9 @@ class Numbered(Protocol):
     def partition_index(self) -> int: ...
 
 
+NumberedTopic: TypeAlias = tuple[str | None, Sequence[Numbered]]
+
+
 def name_of(context: BrokerContext, topic: Named, *, by_id: bool) -> str | None:
     """The topic's name; None if it is named by an id that nobody has."""
     if not by_id:
@@ -48,19 +51,19 @@ def check_partition(context: BrokerContext, name: str | None, number: int) -> Co
     return Code.NONE
 
 
-async def look_for(
-    context: BrokerContext, topics: Callable[[], Iterable[tuple[str | None, Sequence[Numbered]]]]
-) -> None:
+async def look_for(context: BrokerContext, request: Request, topics: Callable[[], Iterable[NumberedTopic]]) -> None:
     """Other brokers may have made topics and partitions that we have not seen yet: then look for them."""
 
-    def is_there() -> bool:
-        for name, partitions in topics():
+    async def is_there() -> bool:
+        async for name, partitions in request.pace.through(topics()):
             found = context.topics.find(name or "")
-            if found is None or any(each.partition_index >= found.topic.partitions for each in partitions):
-                return False
+            count = 0 if found is None else found.topic.partitions
+            async for each in request.pace.through(partitions):
+                if each.partition_index >= count:
+                    return False
         return True
 
-    if context.topics.is_shared and not is_there():
+    if context.topics.is_shared and not await is_there():
         await context.topics.look_for(is_there)
 
 

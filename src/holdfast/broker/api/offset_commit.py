@@ -37,7 +37,9 @@ async def handle(context: BrokerContext, message: OffsetCommitRequest, request: 
     pace, rights = request.pace, request.rights
     closed = Code.NONE if rights.may(READ_GROUP, message.group_id) else Code.GROUP_AUTHORIZATION_FAILED
     by_id = request.version >= _BY_ID_FROM
-    await look_for(context, lambda: ((name_of(context, each, by_id=by_id), each.partitions) for each in message.topics))
+    await look_for(
+        context, request, lambda: ((name_of(context, each, by_id=by_id), each.partitions) for each in message.topics)
+    )
     async for topic in pace.through(message.topics):
         name = name_of(context, topic, by_id=by_id)
         rows.append([])

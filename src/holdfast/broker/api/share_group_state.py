@@ -51,11 +51,11 @@ async def read(
         code, said, state = await _tried(context.shares.read_state(*asked))
         return read_result(asked[1], code, said, state or _NOTHING)
 
-    asked = reads_in(message)
+    asked = request.pace.through(reads_in(message))
     if code := _refusal(request):
-        results = [read_result(home, code, _REFUSAL, _NOTHING) for _, home, _ in asked]
+        results = [read_result(home, code, _REFUSAL, _NOTHING) async for _, home, _ in asked]
         return ReadShareGroupStateResponse(results=results)
-    return ReadShareGroupStateResponse(results=await asyncio.gather(*map(one, asked)))
+    return ReadShareGroupStateResponse(results=await asyncio.gather(*[one(each) async for each in asked]))
 
 
 async def write(
@@ -66,9 +66,11 @@ async def write(
         return write_result(told[1], code, said)
 
     if code := _refusal(request):
-        return WriteShareGroupStateResponse(results=[write_result(home, code, _REFUSAL) for home in homes_in(message)])
+        homes = request.pace.through(homes_in(message))
+        return WriteShareGroupStateResponse(results=[write_result(home, code, _REFUSAL) async for home in homes])
     await context.logs.room()
-    return WriteShareGroupStateResponse(results=await asyncio.gather(*map(one, writes_in(message))))
+    told = request.pace.through(writes_in(message))
+    return WriteShareGroupStateResponse(results=await asyncio.gather(*[one(each) async for each in told]))
 
 
 def _refusal(request: Request) -> Code:

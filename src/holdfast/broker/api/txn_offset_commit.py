@@ -33,7 +33,7 @@ async def handle(context: BrokerContext, message: TxnOffsetCommitRequest, reques
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     pace, closed = request.pace, _closed(message, request)
-    await look_for(context, lambda: ((each.name, each.partitions) for each in message.topics))
+    await look_for(context, request, lambda: ((each.name, each.partitions) for each in message.topics))
     async for topic in pace.through(message.topics):
         hidden = closed
         if not closed and not request.rights.may(READ_TOPIC, topic.name):

@@ -41,12 +41,10 @@ def read_requests(asked: Sequence[StateRead]) -> Iterator[tuple[list[int], readi
         yield places, reading.ReadShareGroupStateRequest(group_id=group_id, topics=topics)
 
 
-def reads_in(request: reading.ReadShareGroupStateRequest) -> list[StateRead]:
-    return [
-        (request.group_id, PartitionId(topic.topic_id or _NO_ID, each.partition), each.leader_epoch)
-        for topic in request.topics
-        for each in topic.partitions
-    ]
+def reads_in(request: reading.ReadShareGroupStateRequest) -> Iterator[StateRead]:
+    for topic in request.topics:
+        for each in topic.partitions:
+            yield request.group_id, PartitionId(topic.topic_id or _NO_ID, each.partition), each.leader_epoch
 
 
 def read_result(home: PartitionId, code: int, said: str | None, state: StoredState) -> reading.ReadStateResult:
@@ -101,22 +99,18 @@ def write_requests(told: Sequence[StateWrite]) -> Iterator[tuple[list[int], writ
         yield places, writing.WriteShareGroupStateRequest(group_id=group_id, topics=topics)
 
 
-def homes_in(request: writing.WriteShareGroupStateRequest) -> list[PartitionId]:
-    return [
-        PartitionId(topic.topic_id or _NO_ID, each.partition) for topic in request.topics for each in topic.partitions
-    ]
+def homes_in(request: writing.WriteShareGroupStateRequest) -> Iterator[PartitionId]:
+    for topic in request.topics:
+        for each in topic.partitions:
+            yield PartitionId(topic.topic_id or _NO_ID, each.partition)
 
 
-def writes_in(request: writing.WriteShareGroupStateRequest) -> list[StateWrite]:
-    return [
-        (
-            request.group_id,
-            PartitionId(topic.topic_id or _NO_ID, each.partition),
-            StoredState(_image(each.start_offset, each.state_batches), each.state_epoch, each.leader_epoch),
-        )
-        for topic in request.topics
-        for each in topic.partitions
-    ]
+def writes_in(request: writing.WriteShareGroupStateRequest) -> Iterator[StateWrite]:
+    for topic in request.topics:
+        for each in topic.partitions:
+            image = _image(each.start_offset, each.state_batches)
+            state = StoredState(image, each.state_epoch, each.leader_epoch)
+            yield request.group_id, PartitionId(topic.topic_id or _NO_ID, each.partition), state
 
 
 def write_result(home: PartitionId, code: int, said: str | None) -> writing.WriteStateResult:
