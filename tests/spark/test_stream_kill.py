@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 PARTITIONS, PER_TRIGGER = 2, 40
 WAITING = 5 * PER_TRIGGER  # Rows that a driver finds when it starts: some micro-batches.
 STARTS_MAX = 3
-KILLS = int(os.environ.get("KILLS", "5"))  # Each takes a start of Spark.
+KILLS = int(os.environ.get("KILLS", "4"))  # Each takes a start of Spark.
 FRAMES_MAX, DELAY_MAX_S = 80, 0.5  # About as many frames as two micro-batches send, and as long as one takes.
 
 STAGED = Passing(Key.INIT_PRODUCER_ID, is_answer=False)  # All rows are staged, the commit begins.
