@@ -111,8 +111,8 @@ BUGS = [
         "transactions stay with the broker that had their partition",
         (
             Edit(
-                _COORDINATOR,
-                "                self._close_one(number)\n            if isinstance",
+                "coordinator/runtime/internal_topic.py",
+                "                close_one(number)\n            if isinstance",
                 "                pass\n            if isinstance",
             ),
         ),

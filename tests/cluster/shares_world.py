@@ -35,7 +35,6 @@ from holdfast.broker.share.reading import read
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.cluster.identity import claim_store
 from holdfast.cluster.leads import spread
-from holdfast.cluster.lives import end
 from holdfast.cluster.metadata import Topic, create_topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.share.coordinator import ShareCoordinator
@@ -260,23 +259,8 @@ class SharesWorld(TransactionsWorld):
 
     async def check(self) -> None:
         """Whoever comes now delivers all that nobody was told to be done with, and nothing else."""
-        for life in self.lives:
-            life.wire.arrive()
-        while self.late:
-            await self.deliver_late()
-        self.last = last = ShareLife(self, 9)
-        await last.begin()
-        for _ in range(20):
-            for each in last.metadata.refresh().lives.eldest_first:
-                if each.life != last.life:
-                    last.metadata.commit(end(each))
-            self.clock.advance(120.0)
-            await last.leadership.care()
-            await last.follow()
-            await last.follow_shares()
-            if len(last.logs_open) == PARTITIONS + SHARDS:
-                break
-        assert len(last.logs_open) == PARTITIONS + SHARDS, "A partition has no leader."
+        last = ShareLife(self, 9)
+        await self.leads_alone(last, last.follow_shares)
         await last.beat("last")
         for number in range(PARTITIONS):
             found = set[int]()

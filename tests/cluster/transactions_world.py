@@ -435,13 +435,13 @@ class TransactionsWorld(LeadersWorld):
         task = asyncio.ensure_future(WorldLink(self).deliver(life, data))
         task.add_done_callback(lambda done: None if done.cancelled() else done.exception() and None)
 
-    async def check(self) -> None:
-        """Whoever comes now ends what is open, and finds each transaction everywhere or nowhere."""
+    async def leads_alone(self, last: TransactionLife, follow: Callable[[], Awaitable[None]]) -> None:
+        """What is on its way arrives; all others are ended, and a life that comes now leads everything."""
         for life in self.lives:
             life.wire.arrive()
         while self.late:
             await self.deliver_late()
-        self.last = last = TransactionLife(self, 9)
+        self.last = last
         await last.begin()
         for _ in range(20):
             for each in last.metadata.refresh().lives.eldest_first:
@@ -450,10 +450,15 @@ class TransactionsWorld(LeadersWorld):
             self.clock.advance(120.0)
             await last.leadership.care()
             await last.follow()
-            await last.follow_transactions()
+            await follow()
             if len(last.logs_open) == PARTITIONS + SHARDS:
                 break
         assert len(last.logs_open) == PARTITIONS + SHARDS, "A partition has no leader."
+
+    async def check(self) -> None:
+        """Whoever comes now ends what is open, and finds each transaction everywhere or nowhere."""
+        last = TransactionLife(self, 9)
+        await self.leads_alone(last, last.follow_transactions)
         for _ in range(4):
             self.clock.advance(TIMEOUT_MS / 1000 + 1)
             await last.tick()

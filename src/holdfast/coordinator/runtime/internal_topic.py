@@ -1,4 +1,5 @@
-"""The internal topic of a coordinator: which partition holds a key, how all are loaded, and which are in quarantine.
+"""The internal topic of a coordinator: which partition holds a key, how all are loaded and followed, and which are in
+quarantine.
 
 One that is corrupt does not stop the others: whoever asks for a key in it hears of that, until it is repaired.
 """
@@ -11,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 
 from holdfast.coordinator.runtime.errors import CoordinatorQuarantined, NewerRecord, NotCoordinator
-from holdfast.errors import Corrupt
-from holdfast.log.errors import NotOpen
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.partition.partition import PartitionLog
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class InternalTopic:
         self._of = of
         self.count = 0
         self.served: dict[int, PartitionLog] = {}
+        self.loading: set[int] = set()  # Those that have just come here.
         self._quarantined: dict[int, CoordinatorQuarantined] = {}
         self.open(logs)
 
@@ -94,6 +96,39 @@ class InternalTopic:
             raise
         except Corrupt as failure:
             self._quarantine(number, failure)
+
+    async def follow(self, logs: InternalLogs, open_one: Load, close_one: Callable[[int], None]) -> None:
+        """Serve these partitions from here on, and no others.
+
+        One that cannot be read now does not hold up the others. Raises why: it is to be tried again.
+        """
+        self.count = len(logs)
+        failures = []
+        for number, each in enumerate(logs):
+            served = self.served.get(number)
+            if served is each:
+                continue
+            if served is not None or isinstance(each, LedElsewhere):
+                close_one(number)
+            if isinstance(each, PartitionLog) and not self.has_quarantined(number):
+                try:
+                    await open_one(number, each)
+                except HoldfastError as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
+
+    async def take(self, number: int, partition: PartitionLog, load: Load, close_one: Callable[[int], None]) -> None:
+        """Serve one that has just come here, and load it. If that fails it is as if it had not come."""
+        self.open_one(number, partition)
+        self.loading.add(number)
+        try:
+            await self.load_one(number, partition, load)
+        except BaseException:
+            close_one(number)
+            raise
+        finally:
+            self.loading.discard(number)
 
     def has_quarantined(self, number: int) -> bool:
         return number in self._quarantined

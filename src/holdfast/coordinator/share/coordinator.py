@@ -44,9 +44,8 @@ from holdfast.coordinator.share.loader import load
 from holdfast.coordinator.share.partition import Image
 from holdfast.coordinator.share.records import StoredState
 from holdfast.coordinator.share.settings import ShareSettings
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
-from holdfast.log.errors import LedElsewhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.types import PartitionId
 
@@ -84,7 +83,6 @@ class ShareCoordinator:
         self._groups: dict[str, DurableShareGroup] = {}
         self._partition_count = 0  # Of all groups together.
         self._is_among_groups = is_among_groups
-        self._loading: set[int] = set()  # Internal partitions that have just come here.
         self._stopped = False
 
     # Life
@@ -116,36 +114,11 @@ class ShareCoordinator:
             del self._groups[group_id]
 
     async def follow(self, logs: InternalLogs) -> None:
-        """Serve the groups of these internal partitions from here on, and no others.
-
-        One that cannot be read now does not hold up the others. Raises why: it is to be tried again.
-        """
-        self._topic.count = len(logs)
-        failures = []
-        for number, each in enumerate(logs):
-            served = self._topic.served.get(number)
-            if served is each:
-                continue
-            if served is not None or isinstance(each, LedElsewhere):
-                self._close_one(number)
-            if isinstance(each, PartitionLog) and not self._topic.has_quarantined(number):
-                try:
-                    await self._open_one(number, each)
-                except HoldfastError as failure:
-                    failures.append(failure)
-        if failures:
-            raise failures[0]
+        """Serve the groups of these internal partitions from here on, and no others. Raises if one cannot be read."""
+        await self._topic.follow(logs, self._open_one, self._close_one)
 
     async def _open_one(self, number: int, partition: PartitionLog) -> None:
-        self._topic.open_one(number, partition)
-        self._loading.add(number)
-        try:
-            await self._topic.load_one(number, partition, self._load)
-        except BaseException:
-            self._close_one(number)
-            raise
-        finally:
-            self._loading.discard(number)
+        await self._topic.take(number, partition, self._load, self._close_one)
 
     def _close_one(self, number: int) -> None:
         """Another broker has an internal partition: members join there, and leaders ask there."""
@@ -159,7 +132,7 @@ class ShareCoordinator:
 
     def is_ready(self, number: int) -> bool:
         """Whether an internal partition that is ours was read, or cannot be."""
-        is_open = number in self._topic.served and number not in self._loading
+        is_open = number in self._topic.served and number not in self._topic.loading
         return is_open or self._topic.has_quarantined(number)
 
     def partition_of(self, group_id: str) -> int:
@@ -408,6 +381,6 @@ class ShareCoordinator:
             raise quarantined
         if self._is_among_groups:
             number = self._topic.number_of(group_id)
-            if number in self._loading:
+            if number in self._topic.loading:
                 raise CoordinatorLoading(number)
             self._topic.check_number(number)

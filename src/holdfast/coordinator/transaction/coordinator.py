@@ -37,7 +37,6 @@ from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.coordinator.transaction.transaction import NO_ID, Producer, Transaction, TransactionState
 from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.io.clock import Clock
-from holdfast.log.errors import LedElsewhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.types import TopicPartition
 
@@ -74,7 +73,6 @@ class TransactionCoordinator:
         self._clock = clock
         self._hosted: dict[str, DurableTransaction] = {}
         self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
-        self._loading: set[int] = set()  # Internal partitions that have just come here.
         self._looked_at = -_LOOK_MS
         self._stopped = False
         self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
@@ -105,35 +103,11 @@ class TransactionCoordinator:
         return prepared
 
     async def follow(self, logs: InternalLogs) -> None:
-        """Serve the ids of these internal partitions from here on, and no others.
-
-        One that cannot be read now does not hold up the others. Raises why: it is to be tried again.
-        """
-        failures = []
-        for number, each in enumerate(logs):
-            served = self._topic.served.get(number)
-            if served is each:
-                continue
-            if served is not None or isinstance(each, LedElsewhere):
-                self._close_one(number)
-            if isinstance(each, PartitionLog) and not self._topic.has_quarantined(number):
-                try:
-                    await self._open_one(number, each)
-                except HoldfastError as failure:
-                    failures.append(failure)
-        if failures:
-            raise failures[0]
+        """Serve the ids of these internal partitions from here on, and no others. Raises if one cannot be read."""
+        await self._topic.follow(logs, self._open_one, self._close_one)
 
     async def _open_one(self, number: int, partition: PartitionLog) -> None:
-        self._topic.open_one(number, partition)
-        self._loading.add(number)
-        try:
-            await self._topic.load_one(number, partition, self._load)
-        except BaseException:
-            self._close_one(number)
-            raise
-        finally:
-            self._loading.discard(number)
+        await self._topic.take(number, partition, self._load, self._close_one)
         self._go_on([each for key, each in self._hosted.items() if self.partition_of(key) == number])
 
     def _close_one(self, number: int) -> None:
@@ -171,7 +145,7 @@ class TransactionCoordinator:
         """Whether this broker is the coordinator of an id, and has read what there is of it."""
         number = self.partition_of(transactional_id)
         served = self._topic.served.get(number)
-        return served is not None and served.is_alive and number not in self._loading
+        return served is not None and served.is_alive and number not in self._topic.loading
 
     def quarantined(self, transactional_id: str | None = None) -> Corrupt | None:
         """Why an id cannot be served, or why a list of all ids is not whole; None if all is well."""
@@ -359,7 +333,7 @@ class TransactionCoordinator:
             raise Rejected(f"{transactional_id!r} is no transactional id")
         check_text("transactional id", transactional_id)
         self._topic.check(transactional_id)
-        if self._loading and self.partition_of(transactional_id) in self._loading:
+        if self._topic.loading and self.partition_of(transactional_id) in self._topic.loading:
             raise CoordinatorLoading(self.partition_of(transactional_id))
 
     def _check_running(self) -> None:
