@@ -202,6 +202,8 @@ class Fetch:
             # Called for all of them: what is sent now is what later answers are compared with.
             changed = [each for each in answers if session.changed(*each)]
             answers = changed if incremental else answers
+        if is_large:
+            await asyncio.sleep(0)  # To gather them and to sort them by topic in one step would hold the loop.
         topics, endpoints, number = _by_topic(answers), self._endpoints(request, answers), session.session_id
         if is_large:
             run = self._heavy.run
