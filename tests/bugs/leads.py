@@ -66,7 +66,7 @@ BUGS = [
         "metrics: what a broker asks of the store to say that it lives is not counted",
         (
             Edit(
-                "cli/serve/command.py",
+                "cli/serve/surroundings.py",
                 "    return timings.objects(objects) if timings else objects\n",
                 "    return objects\n",
             ),

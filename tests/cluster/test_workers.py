@@ -22,6 +22,7 @@ from holdfast import config
 from holdfast.cli.serve.workers import check_workers, worker_settings
 from holdfast.client import Client
 from holdfast.client.errors import TopicNotFound
+from holdfast.cluster.served_store import read_served
 from holdfast.errors import Rejected
 from holdfast.record.build import build
 from holdfast.record.records import Record
@@ -46,6 +47,7 @@ def free_port_is(port: int) -> bool:
 def workers(tmp_path: Path, base: int) -> Iterator[subprocess.Popen[bytes]]:
     listen = f"127.0.0.1:{base}"
     command = [COMMAND, "serve", "--data", str(tmp_path / "data"), "--listen", listen, "--workers", "2"]
+    command += ["--store", str(tmp_path / "store")]
     with subprocess.Popen([*command, "--set", "offsets.topic.num.partitions=4"]) as running:
         yield running
         if running.poll() is None:
@@ -95,6 +97,8 @@ def test_workers_are_one_cluster_and_come_back(workers: subprocess.Popen[bytes],
     workers.send_signal(signal.SIGTERM)
     assert workers.wait(90) == 0
     assert (tmp_path / "data" / "worker-1").is_dir()
+    for each in ("data", "data/worker-0", "data/worker-1"):  # Who leaves the store out is told which it is.
+        assert read_served(tmp_path / each) == str(tmp_path / "store")
 
 
 def test_our_own_client_writes_to_a_topic_that_it_has_just_made(workers: subprocess.Popen[bytes], base: int) -> None:

@@ -20,9 +20,11 @@ from tests.support.broker_process import COMMAND, BrokerProcess
 from tests.support.s3_server import S3Server, missing
 
 from holdfast.client import Client
+from holdfast.cluster.served_store import StoreElsewhere
 from holdfast.io.objects import Objects
 from holdfast.log.rounds.errors import SeriesBroken
 from holdfast.log.rounds.format import decode_round, encode_round
+from holdfast.operate.place import open_place
 from holdfast.operate.wal_tails import read_round_tails
 from holdfast.record.build import Record, build
 from holdfast.segment.manifest.load import load_manifest
@@ -93,6 +95,8 @@ def test_tools_count_what_a_killed_broker_left_in_rounds(tmp_path: Path) -> None
             client.create_topics({"t": 1})
             client.produce({("t", 0): build([Record(value=b"x")] * 7)})
         broker.kill()
+    with pytest.raises(StoreElsewhere, match=f"give --store {store}"):
+        open_place(str(tmp_path / "b"), None)
     for place in (str(store), str(tmp_path / "b")):
         more = [] if place == str(store) else ["--store", str(store)]
         [line] = said("log", "stat", place, *more, "--topic", "t", "--json")

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from holdfast.cluster.identity import CLUSTER, read_cluster
+from holdfast.cluster.served_store import chosen_store
 from holdfast.errors import Rejected
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import UnknownStore, is_misspelt, open_objects
@@ -56,9 +57,10 @@ def _store_url(path: str) -> str:
     folder = Path(unquote(urlsplit(path).path) if separator else path)
     if not folder.is_dir():
         raise Rejected(f"{folder} is not a directory: name a broker's data directory or its store")
-    inside = folder / "objects"
-    chosen = inside if not (folder / CLUSTER).exists() and inside.is_dir() else folder
-    return str(chosen.absolute())
+    if (folder / CLUSTER).exists():
+        return str(folder.absolute())
+    inside = Path(chosen_store(folder, None, "--path"))
+    return str((inside if inside.is_dir() else folder).absolute())
 
 
 def typed(options: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:

@@ -11,7 +11,6 @@ A copy that is damaged, of a newer format or too large is none.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 
@@ -19,6 +18,7 @@ from holdfast.cluster.metadata import Metadata
 from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.disk import Directory
+from holdfast.io.disk.whole import write_whole
 from holdfast.io.envelope import seal, unseal
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,6 @@ NAME = "metadata.json"
 KIND = "metadatacopy"
 FORMAT = 1
 SIZE_MAX = 64 << 20  # Bytes; some hundred thousand topics.
-_NEW = NAME + ".new"
 
 
 def read_copy(directory: Directory) -> Metadata | None:
@@ -52,16 +51,7 @@ def write_copy(directory: Directory, metadata: Metadata) -> None:
     data = seal(KIND, FORMAT, body)
     if len(data) > SIZE_MAX:
         raise ValueError(f"it would have {len(data)} bytes, and {SIZE_MAX} are allowed")
-    with contextlib.suppress(FileNotFoundError):
-        directory.remove(_NEW)  # Left by a crash.
-    file = directory.open(_NEW, create=True)
-    try:
-        file.write_at(0, [data])
-        file.sync()
-    finally:
-        file.close()
-    directory.rename(_NEW, NAME)
-    directory.sync_names()
+    write_whole(directory, NAME, data)
 
 
 class MetadataCopy:

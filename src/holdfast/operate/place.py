@@ -10,6 +10,7 @@ from uuid import UUID
 
 from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.cluster.served_store import chosen_store
 from holdfast.errors import Rejected
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
@@ -40,7 +41,7 @@ def open_place(place: str, store: str | None) -> Place:
         raise Rejected(f"{place} is not a directory")
     if (path / CLUSTER).exists():
         return Place(_open_store(place), None)
-    objects = _open_store(store or str(path / "objects"))
+    objects = _open_store(chosen_store(path, store))
     return Place(objects, wal_beside(path, objects))
 
 

@@ -72,6 +72,7 @@ def doctor(
 
 def _keep(findings: Sequence[DoctorFinding], settings: config.Settings) -> None:
     """For the console, in the store that the broker serves."""
+    from holdfast.cluster.served_store import chosen_store
     from holdfast.errors import HoldfastError
     from holdfast.io.objects.open import open_objects
     from holdfast.operate.doctor.finding import FindingState
@@ -82,7 +83,7 @@ def _keep(findings: Sequence[DoctorFinding], settings: config.Settings) -> None:
     facts = {each.check: [each.state.value, each.found, each.todo] for each in findings}
     is_good = all(each.state is not FindingState.MISSING for each in findings)
     try:
-        objects = open_objects(serve.store or str(Path(serve.data_path) / "objects"), is_known=True)
+        objects = open_objects(chosen_store(Path(serve.data_path), serve.store), is_known=True)
     except HoldfastError as failure:
         tell(f"note: the console will not know of this doctor: {failure}")
         return
@@ -114,7 +115,9 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
         yield from storage.store_waited_for(serve.metrics_listen)
     if settings.subscribe.listen not in ("auto", "none", ""):
         yield machine.port("subscribers' port", settings.subscribe.listen, is_served=is_served)
-    if serve.store:
+    if (elsewhere := _without_store(data, serve.store)) is not None:
+        yield elsewhere
+    elif serve.store:
         yield look_at_store(serve.store, is_known=any((data / "wal").glob("*.wal")))
     elif directory.state is FindingState.OK:  # Segments will be on the same disk: a folder beside them tells as much.
         with tempfile.TemporaryDirectory(prefix=".holdfast-doctor-", dir=storage.existing(data)) as folder:
@@ -122,6 +125,19 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
     yield machine.compiled_code()
     yield machine.java()
     yield machine.pyspark()
+
+
+def _without_store(data: Path, given: str) -> DoctorFinding | None:
+    """What a broker would say that is started without the store its data directory belongs to."""
+    from holdfast.cluster.served_store import chosen_store
+    from holdfast.errors import Rejected
+    from holdfast.operate.doctor.finding import missing
+
+    try:
+        chosen_store(data, given)
+    except Rejected as failure:
+        return missing("store", str(failure), "name it with --store (serve.store)")
+    return None
 
 
 def look_at_store(url: str, *, is_known: bool = False) -> DoctorFinding:

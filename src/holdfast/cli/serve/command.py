@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,12 +32,10 @@ if TYPE_CHECKING:
     from holdfast import config
     from holdfast.broker.listeners import Listener
     from holdfast.broker.net.listener import OpenListener
-    from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.console import ConsolePort
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.cli.serve.timings import Timings
     from holdfast.cluster.member import Member
-    from holdfast.io.objects import Objects
     from holdfast.log.logs import Logs
 
 log = logging.getLogger("holdfast")
@@ -236,8 +233,10 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     from holdfast.cli.serve.certificates import followed
     from holdfast.cli.serve.doors import Door, subscribers_door
     from holdfast.cli.serve.start import StartPlace, addresses, started
+    from holdfast.cli.serve.surroundings import impatient_store, surroundings
     from holdfast.cli.serve.unguarded import unguarded
     from holdfast.cli.subscribe.port import MemberLeaders, SubscribersPlace, subscriptions
+    from holdfast.cluster.served_store import keeping_served
     from holdfast.operate.data_lock import held
     from holdfast.operate.repair.finish import finish_interrupted
 
@@ -259,7 +258,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     async with AsyncExitStack() as stack:
         stack.enter_context(held(data, "serve"))
         finish_interrupted(data)
-        around = _surroundings(data, settings, timings)
+        around = surroundings(data, settings, timings)
         stack.callback(around.calls.close)
         await stack.enter_async_context(followed(listeners, around.calls, reload))
         place = StartPlace(listeners, timings.traffic if timings else None)
@@ -274,12 +273,13 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             from holdfast.broker.leading import spread_store
             from holdfast.cli.serve.cluster import Led, joined, leader_of, led, led_with_others
 
-            store, node_id = _impatient_store(settings, timings), settings.broker.node_id
+            store, node_id = impatient_store(settings, timings), settings.broker.node_id
             are_many = settings.cluster.leaders == "many"
             if are_many:
                 await spread_store(around, everything)
             joining = joined(around, store, settings.cluster, node_id, place)
             member = await stack.enter_async_context(joining)
+            await stack.enter_async_context(keeping_served(data, around.objects.url, around.calls))
             leader: Led | None
             if are_many:
                 leader = await led_with_others(stack, around, everything, place, member, settings.cluster.drain_ms)
@@ -295,6 +295,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
                 leaders = MemberLeaders(member, broker.context.logs.owner)
         else:
             broker, server = await started(stack, around, everything, data, place, metrics)
+            await stack.enter_async_context(keeping_served(data, around.objects.url, around.calls))
         served.set()
         if metrics:
             unreachable = (lambda: member.unreachable()) if member is not None else tuple
@@ -361,45 +362,6 @@ def _wanted_listeners(settings: config.Settings) -> Sequence[Listener]:
         plain = SecurityProtocol.PLAINTEXT
         return [Listener(plain.value, plain, address, told)]
     return settings.broker.parsed_listeners()
-
-
-def _surroundings(data: Path, settings: config.Settings, timings: Timings | None) -> BrokerEnvironment:
-    from holdfast.broker.running import BrokerEnvironment
-    from holdfast.cli.serve.here import here
-    from holdfast.io.disk import RealDirectory
-    from holdfast.io.objects.open import is_remote, open_objects
-
-    url = settings.serve.store or str(data / "objects")
-    is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.
-    objects = open_objects(url, asdict(settings.store) if is_remote(url) else None, is_known=is_known)
-    rounds = None
-    if settings.wal.store:
-        near = settings.wal.store
-        rounds = open_objects(near, asdict(settings.store) if is_remote(near) else None)
-        rounds = timings.objects(rounds) if timings else rounds
-    return BrokerEnvironment.real(
-        timings.directory(data / "wal") if timings else RealDirectory(data / "wal"),
-        timings.objects(objects) if timings else objects,
-        lambda: RealDirectory(data / "quarantine"),
-        settings.serve.disk_reserve_size,
-        here(data),
-        rounds,
-    )
-
-
-def _impatient_store(settings: config.Settings, timings: Timings | None) -> Objects:
-    """The store of a cluster, with calls that are given up before a lease ends."""
-    from holdfast.io.objects.open import is_remote, open_objects
-
-    url, limit_ms = settings.serve.store, settings.cluster.lease_ms
-    store = replace(
-        settings.store,
-        connect_timeout_ms=min(settings.store.connect_timeout_ms, limit_ms),
-        request_timeout_ms=min(settings.store.request_timeout_ms, limit_ms),
-        retries=0,
-    )
-    objects = open_objects(url, asdict(store) if is_remote(url) else None)
-    return timings.objects(objects) if timings else objects
 
 
 def _timings(settings: config.Settings) -> Timings | None:

@@ -13,11 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from holdfast.cluster.served_store import chosen_store, read_served, recorded, write_served
 from holdfast.errors import Rejected
 from holdfast.io.address import Address, parse_address
 
@@ -28,6 +29,7 @@ log = logging.getLogger("holdfast")
 
 WORKERS_MAX = 64
 _LOOK_S = 0.1
+_WRITE_AGAIN_S = 30.0
 _AGAIN_S = 1.0  # A worker that ends at once is not started more often.
 _STOPS = signal.SIGTERM, signal.SIGINT
 
@@ -35,7 +37,7 @@ _STOPS = signal.SIGTERM, signal.SIGINT
 def worker_settings(settings: config.Settings, number: int, count: int) -> list[str]:
     """What one of the workers is started with, beside what all of them are."""
     serve, data = settings.serve, Path(settings.serve.data_path)
-    store = serve.store or str(data / "objects")
+    store = chosen_store(data, serve.store)
     own = {
         "cluster.member": "true",
         "cluster.leaders": "many",
@@ -89,8 +91,9 @@ def check_workers(settings: config.Settings, count: int) -> None:
 class Workers:
     """The processes, in the order of their numbers."""
 
-    def __init__(self, commands: Sequence[Sequence[str]]) -> None:
+    def __init__(self, commands: Sequence[Sequence[str]], on_look: Callable[[], None]) -> None:
         self._commands = commands
+        self._on_look = on_look
         self._started_at = [0.0] * len(commands)
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._is_stopping = False
@@ -101,6 +104,7 @@ class Workers:
         with self._signals():
             while not self._is_stopping:
                 self._look()
+                self._on_look()
                 self._woken.wait(_LOOK_S)
                 self._woken.clear()
             return max((each.wait() for each in self._running.values()), default=0)
@@ -137,6 +141,35 @@ class Workers:
                 each.send_signal(which)
 
 
+class StoreNote:
+    """Writes down for the directory of all workers which store it is served with, when one of them has done so."""
+
+    def __init__(self, data: Path, store: str, count: int) -> None:
+        self._data = data
+        self._store = store
+        self._workers = [data / f"worker-{number}" for number in range(count)]
+        self._due_at: float | None = 0.0
+
+    def look(self) -> None:
+        if self._due_at is None or time.monotonic() < self._due_at:
+            return
+        try:
+            if any(map(self._is_served, self._workers)):
+                write_served(self._data, self._store)
+                self._due_at = None
+        except OSError as failure:
+            self._due_at = time.monotonic() + _WRITE_AGAIN_S
+            said = "%s: name the store of %s to every command until it can be written (--store)"
+            log.warning(said, failure, self._data)
+
+    def _is_served(self, worker: Path) -> bool:
+        try:
+            store = read_served(worker)
+        except Rejected:
+            return False  # Damaged: the worker writes it anew.
+        return store is not None and recorded(self._data, store) == recorded(self._data, self._store)
+
+
 def serve_with(count: int, config_file: Path | None, given: Sequence[str], settings: config.Settings) -> int:
     """Start the workers, and look after them."""
     check_workers(settings, count)
@@ -147,7 +180,9 @@ def serve_with(count: int, config_file: Path | None, given: Sequence[str], setti
     ]
     facts = {"event": "workers", "workers": count}
     log.info("%d workers, the first at %s", count, settings.serve.listen, extra={"facts": facts})
-    return Workers(commands).run()
+    data = Path(settings.serve.data_path)
+    note = StoreNote(data, chosen_store(data, settings.serve.store), count)
+    return Workers(commands, note.look).run()
 
 
 def _assigned(given: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from holdfast.cluster.auth import remove_user, set_user
 from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.errors import UserUnknown
 from holdfast.cluster.identity import claim_store, read_cluster
+from holdfast.cluster.served_store import chosen_store
 from holdfast.errors import Rejected
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.chance import SystemChance
@@ -61,7 +62,7 @@ def open_users(place: UsersPlace, *, is_new: bool = False) -> Iterator[UserStore
         with asking(broker_at(place.bootstrap, place.config)) as client:
             yield BrokerUsers(client)
         return
-    where = place.store if place.store is not None else str(Path(str(place.data)) / "objects")
+    where = place.store if place.store is not None else chosen_store(Path(str(place.data)), None, "--store")
     yield StoredUsers(_open_log(where, is_new=is_new))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.cluster.identity import read_cluster
+from holdfast.cluster.served_store import write_served
 from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
@@ -111,6 +112,7 @@ def restore(source: Path, source_objects: Objects, data: Path, objects: Objects)
             wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
             shutil.rmtree(data / "wal", ignore_errors=True)
             (data / "wal.new").rename(data / "wal")
+        write_served(data, objects.url)
         RealDirectory(data).sync_names()
     return Made(wal_size + quarantine_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
 
