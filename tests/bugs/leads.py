@@ -21,6 +21,38 @@ SILENT = "tests/cluster/test_many_stores.py::test_a_broker_that_stops_waits_for_
 
 BUGS = [
     Bug(
+        "cluster: partitions that are given away together are given one by one",
+        (
+            Edit(
+                _LEADERSHIP,
+                "            some, self._gives = self._gives, []\n",
+                "            some, self._gives = self._gives[:1], self._gives[1:]\n",
+            ),
+        ),
+        (f"{LEADERS}::test_partitions_that_are_given_away_together_go_together",),
+    ),
+    Bug(
+        "cluster: a partition that cannot be given keeps others from being given",
+        (Edit(_LEADERSHIP, "            if len(some) > 1:  # One", "            if len(some) > 99:  # One"),),
+        (f"{LEADERS}::test_a_partition_that_cannot_be_given_keeps_no_other_from_it",),
+    ),
+    Bug(
+        "cluster: word of a newer version is sent while another is on its way",
+        (Edit("broker/peers/pokes.py", "if life.life in self._under_way:", "if life.life in self._again:"),),
+        ("tests/cluster/test_peers.py::test_one_word_at_a_time_is_on_its_way_to_another_broker",),
+    ),
+    Bug(
+        "cluster: who was told of an older version is not told of a newer one",
+        (
+            Edit(
+                "broker/peers/pokes.py",
+                "                if life.life not in self._again:\n                    return\n",
+                "                return\n",
+            ),
+        ),
+        ("tests/cluster/test_peers.py::test_one_word_at_a_time_is_on_its_way_to_another_broker",),
+    ),
+    Bug(
         "cluster: a broker that stops hands over for as long as a store says nothing",
         (Edit("broker/draining.py", "not doing.done() and is_heard() and", "not doing.done() and"),),
         (SILENT,),

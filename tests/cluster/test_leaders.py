@@ -196,6 +196,34 @@ async def test_a_handed_over_partition_is_whole_and_goes_on_elsewhere() -> None:
 
 
 @in_loop
+async def test_partitions_that_are_given_away_together_go_together() -> None:
+    """C5, in part: each version takes some requests; the first goes at once, and all that wait behind it are one."""
+    _, first, second = await two_lives()
+    homes = sorted(first.open)
+    before = first.metadata.metadata.version
+    await asyncio.gather(*(first.topics.hand_over(home, second.life) for home in homes))
+    assert {first.metadata.metadata.leads.of(home).life for home in homes} == {second.life}
+    assert first.metadata.metadata.version == before + 2 < before + len(homes)
+
+
+@in_loop
+async def test_a_partition_that_cannot_be_given_keeps_no_other_from_it() -> None:
+    """C5, in part: one of them is for a life that is over."""
+    _, first, second = await two_lives()
+    for each in first.open.values():
+        await fill(each, 2)
+    *homes, last = sorted(first.open)
+    wrong = first.topics.hand_over(last, second.life + 1)
+    await asyncio.gather(*(first.topics.hand_over(home, second.life) for home in homes), wrong)
+    await first.follow()
+    await second.follow()
+    assert list(first.open) == [last]
+    assert sorted(second.open) == homes
+    for each in (*first.open.values(), *second.open.values()):
+        assert await read_all(each) == numbered(0, 2)
+
+
+@in_loop
 async def test_a_leader_has_its_epoch_in_the_manifest_before_it_serves() -> None:
     """C3, in part: whoever led before in a lower one changes nothing any more."""
     world, first, second = await two_lives()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -140,6 +141,16 @@ def test_a_life_whose_beat_stands_still_is_silent() -> None:
     assert watched(*((float(at), 1) for at in range(6))).is_silent
     assert not watched(*((float(at), at // 3) for at in range(60))).is_silent
     assert not watched((0.0, 1), (2.0, 1), (4.0, 1), (6.0, 1)).is_silent
+
+
+def test_a_look_comes_when_a_life_falls_silent() -> None:
+    """C2: not up to an interval later; until it may be silent, and when it is, nobody hurries."""
+    assert watched((0.0, 1), (1.0, 1), (2.0, 1)).left_s(2.5) == math.inf
+    almost = watched(*((float(at), 1) for at in range(5)))
+    assert almost.left_s(4.2) == pytest.approx(0.3)
+    assert almost.left_s(9.0) == 0
+    assert watched(*((float(at), 1) for at in range(5)), 5.0).left_s(5.0) == math.inf
+    assert watched(*((float(at), 1) for at in range(6))).left_s(5.0) == math.inf
 
 
 def test_a_life_that_never_said_anything_falls_silent_too() -> None:

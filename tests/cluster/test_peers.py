@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.log.log_world import in_loop
+from tests.log.log_world import in_loop, turns
 
 from holdfast.broker.net.request import Request
 from holdfast.broker.peers.door import PeerDoor, PeerSession, RequestLate
 from holdfast.broker.peers.link import PeerSilent
 from holdfast.broker.peers.peers import Peers
-from holdfast.broker.peers.proof import ProofWrong, Way, framed_request
+from holdfast.broker.peers.pokes import Pokes
+from holdfast.broker.peers.proof import ProofWrong, Way, framed_request, known_version
 from holdfast.cluster.lives import BrokerLife
 from holdfast.cluster.secret import NAME, cluster_secret
 from holdfast.errors import HoldfastError
@@ -120,6 +122,49 @@ async def test_a_broker_is_known_by_what_it_proves() -> None:
 
 
 @in_loop
+async def test_who_is_asked_hears_which_version_of_the_metadata_is_there() -> None:
+    """C5, in part: with every request; what is no version is none."""
+    door, heard = PeerDoor(Behind(), LIFE.life, SECRET), list[int]()
+    door.heard = heard.append
+    known = iter([4412, 10**18 - 1, -1])
+    peers = Peers(3, SECRET, Wire(door), lambda: next(known))
+    await peers.reach(LIFE)
+    await peers.end(LIFE, PLACE, MARKER)
+    await peers.reach(LIFE)
+    assert heard == [4412, 10**18 - 1, -1]
+    assert [known_version(each) for each in (None, "", "broker", "broker-", "broker-x", "broker-" + "9" * 19)] == [
+        -1
+    ] * 6
+
+
+@in_loop
+async def test_one_word_at_a_time_is_on_its_way_to_another_broker() -> None:
+    """C5, in part: what is committed meanwhile is told behind it, once; who does not answer is let be."""
+    said, at, go_on = list[int](), 0, asyncio.Event()
+
+    class Slow(Wire):
+        async def exchange(self, life: BrokerLife, key: Key, frame: Sequence[Buffer], seconds: float) -> memoryview:
+            said.append(at)
+            await go_on.wait()
+            if len(said) == 2:
+                raise PeerSilent(life, "it is gone")
+            return await super().exchange(life, key, frame, seconds)
+
+    pokes = Pokes(Peers(3, SECRET, Slow(PeerDoor(Behind(), LIFE.life, SECRET)), lambda: at))
+    for at in range(5):  # noqa: B007
+        pokes.send([LIFE])
+        await turns(10)
+    assert said == [0]
+    go_on.set()
+    await turns(50)
+    assert said == [0, 4]
+    pokes.send([LIFE])
+    await turns(50)
+    assert said == [0, 4, 4]
+    pokes.close()
+
+
+@in_loop
 async def test_who_does_not_know_the_secret_is_no_broker() -> None:
     """C7, in part: nor who changes anything of what another has proven."""
     behind = Behind()
@@ -128,7 +173,7 @@ async def test_who_does_not_know_the_secret_is_no_broker() -> None:
         await door.handle(request_of(framed(Way(3, LIFE.life, 1), OTHER_SECRET)))
     good = b"".join(framed(Way(3, LIFE.life, 1)))
     assert door.is_peer(memoryview(good)[4:])
-    for at in range(20, len(good)):
+    for at in range(4 + 10 + len("broker-0"), len(good)):
         changed = bytearray(good)
         changed[at] ^= 1
         assert not door.is_peer(memoryview(changed)[4:]), at

@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 _SECONDS_MAX = 60
+_MOVES = KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE  # This client asks once.
 
 Place = tuple[int, int]  # Partition and offset.
 Found = dict[Place, tuple[bytes | None, bytes]]  # Key and value, in order of offsets within a partition.
@@ -59,7 +60,7 @@ def wait_until_ended(address: str, topic: str, partitions: int) -> None:
             if ends[0] == ends[1]:
                 return
         except KafkaException as failure:
-            if failure.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:  # It moves: this client asks once.
+            if failure.args[0].code() not in _MOVES:
                 raise
         assert time.monotonic() < deadline, f"a transaction in {topic} stays open: {ends}"
         time.sleep(0.05)

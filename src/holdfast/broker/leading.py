@@ -22,6 +22,7 @@ from holdfast.broker.guard.users import Users
 from holdfast.broker.peers.door import PeerDoor
 from holdfast.broker.peers.link import TcpLink
 from holdfast.broker.peers.peers import Peers
+from holdfast.broker.peers.pokes import Pokes
 from holdfast.broker.peers.reach import Reach
 from holdfast.broker.running import FAILED_CLOSE_MS, AllSettings, BrokerEnvironment, Opened, assemble, opened
 from holdfast.broker.settings import BrokerSettings
@@ -61,6 +62,7 @@ log = logging.getLogger(__name__)
 _TURN_S = 0.1  # So often it is looked whether anything has changed here.
 _ASKED_S = 0.3  # After clients had to be sent away, the metadata is looked at, at most so often.
 _CARE_S = 1.0
+_NEXT_CARES_S = 5.0  # Who is not the eldest leaves it so long to those who are older: all would do the same work.
 _BALANCE_S = 3.0
 _REACH_S = 5.0
 _MOVES_MAX = 16
@@ -135,15 +137,17 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
         async with AsyncExitStack() as stack:
             link = TcpLink(_protocols(broker, life))
             stack.callback(link.close)
-            peers = Peers(life.life, secret, link)
+            peers = Peers(life.life, secret, link, lambda: metadata.metadata.version)
             stack.callback(peers.close)
             found = await assemble(stack, around, broker, logs, topics, users, producer_ids, heavy, peers)
             leading = Leading(found, topics, metadata, leadership, life, calls, link, peers)
             leading.start()
             try:
-                yield OpenedLife(found, leading, metadata, PeerDoor(found.broker, life.life, secret))
+                door = PeerDoor(found.broker, life.life, secret)
+                door.heard = leading.hear
+                yield OpenedLife(found, leading, metadata, door)
             finally:
-                await leading.stop()
+                await leading.end()
                 is_cut_off = leading.is_cut_off
             close_ms = FAILED_CLOSE_MS if is_cut_off else None
     finally:
@@ -178,6 +182,8 @@ class Leading:
         self._led = found.context.led
         self._link = link
         self._reach = Reach(peers)
+        self._pokes = Pokes(peers)
+        self._heard = -1  # The newest version of the metadata that others have spoken of.
         self._topics = topics
         self._metadata = metadata
         self._leadership = leadership
@@ -192,6 +198,7 @@ class Leading:
         self._logs = found.context.logs
         self.is_cut_off = False  # We stop, and the store does not answer: nobody waits for it.
         self.is_heard: Callable[[], bool] = lambda: True  # Whether the store takes our word that we live.
+        leadership.on_commit = lambda: self._pokes.send(self._others())
         topics.on_moved = self._note_moved
         topics.on_dropped = self._note_dropped
 
@@ -205,6 +212,18 @@ class Leading:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def end(self) -> None:
+        """Nobody is told anything any more, either."""
+        await self.stop()
+        self._pokes.close()
+
+    def hear(self, version: int) -> None:
+        """Another broker knows this version of the metadata."""
+        self._heard = max(self._heard, version)
+
+    def _others(self) -> list[BrokerLife]:
+        return [each for each in self._metadata.metadata.lives.eldest_first if each.life != self._life.life]
 
     def _note_dropped(self) -> None:
         self._has_dropped = True
@@ -234,9 +253,11 @@ class Leading:
         seen, asked, looked_at, followed_at = -2, 0, 0.0, 0.0
         while True:
             now, sent = self._clock.monotonic(), self._sent_away()
-            if sent != asked and now - looked_at > _ASKED_S:
+            is_behind = self._heard > self._metadata.metadata.version
+            if (sent != asked or is_behind) and now - looked_at > (_TURN_S if is_behind else _ASKED_S):
                 asked, looked_at = sent, now
                 await self._tried("the metadata is looked at", self._calls.run(self._metadata.refresh))
+                self._heard = -1  # What is not there now was spoken of in error.
             version = self._metadata.metadata.version
             if version != seen or (self._topics.is_late and now - followed_at > _CARE_S):
                 seen, followed_at = version, now
@@ -299,15 +320,18 @@ class Leading:
     async def _reach_on(self) -> None:
         while True:
             await self._calls.pause(_REACH_S)
-            others = [each for each in self._metadata.metadata.lives.eldest_first if each.life != self._life.life]
-            await self._tried("others are asked whether they can be reached", self._reach.look(others))
+            await self._tried("others are asked whether they can be reached", self._reach.look(self._others()))
 
     # What others have left
 
     async def _care_on(self) -> None:
+        seen, cared_at = -2, 0.0
         while True:
-            await self._calls.pause(_CARE_S)
-            await self._tried("lives that are over are settled", self._care())
+            await self._calls.pause(_TURN_S)
+            version, now = self._metadata.metadata.version, self._clock.monotonic()
+            if version != seen or now - cared_at > _CARE_S:
+                seen, cared_at = version, now
+                await self._tried("lives that are over are settled", self._care())
 
     async def _care(self) -> None:
         metadata = self._metadata.metadata
@@ -315,7 +339,7 @@ class Leading:
             return
         rank = sum(each.life < self._life.life for each in metadata.lives.eldest_first)
         if rank:
-            await self._calls.pause(2 * rank * _CARE_S)
+            await self._calls.pause(rank * _NEXT_CARES_S)
         count = await self._leadership.care()
         if count:
             await self._topics.follow()

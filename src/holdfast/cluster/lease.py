@@ -8,6 +8,7 @@ can be taken only once. So no clock is compared with another; a beat is a number
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,3 +88,9 @@ class BeatWatch:
     @property
     def is_silent(self) -> bool:
         return self.silent_s >= self._silence_s and self._looks > LOOKS_MIN
+
+    def left_s(self, now: float) -> float:
+        """How long it takes until it is silent, if it says nothing more; infinite while that is far off, or behind."""
+        if self._looked_at is None or self._looks < LOOKS_MIN or self.is_silent:
+            return math.inf
+        return max(self._silence_s - self.silent_s - (now - self._looked_at), 0.0)

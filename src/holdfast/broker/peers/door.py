@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.server import Work
-from holdfast.broker.peers.proof import PEER_KEYS, Way, framed_answer, proven_way
+from holdfast.broker.peers.proof import PEER_KEYS, Way, framed_answer, known_version, proven_way
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.header import decode_request_header, decode_response_header
 from holdfast.security.principal import ANONYMOUS, Session
@@ -40,6 +40,7 @@ class PeerDoor:
         self._work = work
         self._life = life
         self._secret = secret
+        self.heard: Callable[[int], None] = lambda version: None  # noqa: ARG005  # Which version another knows.
         self._last: dict[tuple[int, int], int] = {}  # The highest number of each life and API.
 
     def start_produce(self, request: Request, done: Done) -> bool:
@@ -65,6 +66,7 @@ class PeerDoor:
         if way is None:
             return await self._work.handle(request)
         self._count(way, key)
+        self.heard(known_version(request.header.client_id))
         session = PeerSession(ANONYMOUS, request.session.host, request.session.listener, life=way.sender)
         framed = await self._work.handle(request._replace(session=session))
         frame = memoryview(b"".join(framed))[_SIZE:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast
 
 from holdfast.broker.peers.link import PeerLink, PeerSilent
@@ -49,7 +49,11 @@ ADMIT_VERSION: Final = 5
 class Peers:
     """What this life asks of others. Belongs to one event loop."""
 
-    def __init__(self, life: int, secret: bytes, link: PeerLink, *, answer_s: float = 5.0) -> None:
+    def __init__(
+        self, life: int, secret: bytes, link: PeerLink, known: Callable[[], int] = lambda: -1, *, answer_s: float = 5.0
+    ) -> None:
+        """`known` is the version of the metadata that we know: others look when theirs is older."""
+        self._known = known
         self._life = life
         self._secret = secret
         self._link = link
@@ -127,7 +131,7 @@ class Peers:
     async def _ask(self, life: BrokerLife, key: Key, version: int, request: RequestMessage[R]) -> R:
         self._numbers[life.life, key] += 1
         way = Way(self._life, life.life, self._numbers[life.life, key])
-        frame = framed_request(self._secret, way, key, version, 0, encode_request(key, version, request))
+        frame = framed_request(self._secret, way, key, version, self._known(), encode_request(key, version, request))
         found = await self._link.exchange(life, key, frame, self._answer_s)
         try:
             _, start = decode_response_header(key, version, found)

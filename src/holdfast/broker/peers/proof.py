@@ -27,6 +27,8 @@ PEER_KEYS: Final = frozenset(
 _WAY: Final = struct.Struct(">QQQ")
 _API: Final = struct.Struct(">hh")
 _MAC_SIZE: Final = 32
+_SENDER: Final = "broker-"
+_DIGITS_MAX: Final = 18
 
 
 class ProofWrong(Rejected):
@@ -44,12 +46,16 @@ class Way(NamedTuple):
     number: int
 
 
-def framed_request(
-    secret: bytes, way: Way, key: Key, version: int, correlation_id: int, body: Sequence[Buffer]
-) -> list[Buffer]:
-    """A request with its proof."""
+def framed_request(secret: bytes, way: Way, key: Key, version: int, known: int, body: Sequence[Buffer]) -> list[Buffer]:
+    """A request with its proof. `known` is the sender's version of the metadata: a hint, which is not proven."""
     tag = one_tag(TAG, _WAY.pack(*way) + _mac(secret, b"request", way, key, version, body))
-    return frame_request(key, version, correlation_id, "broker", body, tag)
+    return frame_request(key, version, 0, f"{_SENDER}{known}", body, tag)
+
+
+def known_version(client_id: str | None) -> int:
+    """Which version of the metadata the sender of a request knows; -1 if it does not say."""
+    digits = (client_id or "").removeprefix(_SENDER)
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS_MAX else -1
 
 
 def proven_way(secret: bytes, key: int, version: int, frame: memoryview, body: memoryview) -> Way | None:

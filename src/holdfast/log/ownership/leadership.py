@@ -6,9 +6,10 @@ one that is over changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.cluster.errors import LeaderOther, LifeOver, TopicUnknown
@@ -16,7 +17,7 @@ from holdfast.cluster.leads import Give, Lead, acting_as, assign, forget, give
 from holdfast.cluster.lives import NOBODY
 from holdfast.cluster.metadata import Metadata, Step
 from holdfast.cluster.metadata_log import MetadataLog
-from holdfast.errors import Unavailable
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.objects import Objects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.context import Environment
@@ -63,12 +64,17 @@ class Leadership:
         self._calls = store.environment.calls
         self._forgetting = Forgetting()
         self._later: dict[int, _Later] = {}  # Lives that could not be settled whole.
+        self._gives: list[tuple[Give, asyncio.Future[None]]] = []  # Ours that are closed, and on their way to others.
+        self._giving: asyncio.Future[None] | None = None
         self.settled_records = 0
+        self.on_commit: Callable[[], None] = lambda: None
 
     async def commit(self, *steps: Step) -> Metadata:
         """Change the metadata as this life. Raises LifeOver when it is over."""
         me = acting_as(self._seat.broker, self._seat.life)
-        return await self._calls.run(self._metadata.commit, me, *steps)
+        made = await self._calls.run(self._metadata.commit, me, *steps)
+        self.on_commit()
+        return made
 
     # What we lead
 
@@ -96,7 +102,7 @@ class Leadership:
         await logs.give_up(partition)
         while True:
             try:
-                await self.commit(give(self._seat.life, [Give(home, before, to)]))
+                await self._give_away(Give(home, before, to))
             except (LeaderOther, LifeOver, TopicUnknown):  # Decided, by an attempt before or by others: the row tells.
                 return
             except Unavailable as failure:
@@ -104,6 +110,41 @@ class Leadership:
                 await self._calls.pause(_PAUSE_S)
             else:
                 return
+
+    async def _give_away(self, row: Give) -> None:
+        """What is given away at the same time goes into one version: each takes the store some requests."""
+        given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._gives.append((row, given))
+        if self._giving is None or self._giving.done():
+            self._giving = asyncio.ensure_future(self._give_on())
+        await given
+
+    async def _give_on(self) -> None:
+        while self._gives:
+            some, self._gives = self._gives, []
+            try:
+                await self._give_some(some)
+            finally:
+                for _, given in some:
+                    given.cancel()  # Nothing, for those that were told.
+
+    async def _give_some(self, some: Sequence[tuple[Give, asyncio.Future[None]]]) -> None:
+        failure: HoldfastError | None = None
+        try:
+            await self.commit(give(self._seat.life, [row for row, _ in some]))
+        except (LeaderOther, LifeOver, TopicUnknown) as wrong:
+            if len(some) > 1:  # One that does not fit keeps no other from being given.
+                for each in some:
+                    await self._give_some([each])
+                return
+            failure = wrong
+        except HoldfastError as unclear:
+            failure = unclear
+        for given in [each for _, each in some if not each.done()]:
+            if failure is None:
+                given.set_result(None)
+            else:
+                given.set_exception(failure)
 
     # What others have left
 
