@@ -338,7 +338,7 @@ class Leading:
         if not metadata.lives.over and not self._leadership.unled(metadata):
             return
         rank = sum(each.life < self._life.life for each in metadata.lives.eldest_first)
-        if rank:
+        if rank and self._life.broker not in metadata.lives.over.values():  # What we left ourselves we settle at once.
             await self._calls.pause(rank * _NEXT_CARES_S)
         count = await self._leadership.care()
         if count:
