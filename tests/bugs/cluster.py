@@ -210,4 +210,35 @@ BUGS = [
         (Edit("log/rounds/seen.py", "    if not series:\n", "    if series:\n"),),
         (f"{TAILS}::test_the_tail_of_a_live_log_is_seen_and_left_alone",),
     ),
+    Bug(
+        "cluster: a broker that stands by answers no probe",
+        (
+            Edit(
+                "cli/serve/cluster.py", "    if metrics is not None:\n        watched", "    if False:\n        watched"
+            ),
+        ),
+        (f"{PAIR}::test_a_leader_that_leaves_is_followed_at_once",),
+    ),
+    Bug(
+        "cluster: a broker that stands by says that it is ready",
+        (
+            Edit(
+                "cli/serve/metrics.py",
+                "        self._unready = watched.unready\n",
+                '        self._unready = lambda: ""\n',
+            ),
+        ),
+        (f"{PAIR}::test_a_leader_that_leaves_is_followed_at_once",),
+    ),
+    Bug(
+        "cluster: a broker that has taken over still says that it waits",
+        (
+            Edit(
+                "cli/serve/metrics.py",
+                "        self._unready = lambda: _unready(context.logs)\n",
+                "        self._unready = self._unready if self._is_open else lambda: _unready(context.logs)\n",
+            ),
+        ),
+        (f"{PAIR}::test_a_leader_that_leaves_is_followed_at_once",),
+    ),
 ]

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,12 @@ class Cluster:
         while not any(re.search(said, each) for each in self.brokers[number].said):
             assert time.monotonic() < deadline, f"broker {number} never said {said}: {self.brokers[number].said[-5:]}"
             time.sleep(0.02)
+
+    def metrics_of(self, number: int) -> str:
+        """Where a broker's metrics are, as it says."""
+        self.until(number, "metrics at http://")
+        [found] = [each for line in list(self.brokers[number].said) for each in re.findall(r"http://[0-9.:]+", line)]
+        return str(found)
 
     def settings(self) -> dict[str, object]:
         """Of a client that knows all of them."""
@@ -303,13 +311,46 @@ def test_a_leader_that_is_cut_off_from_the_store_answers_nobody(
             writers.check(cluster.bootstrap)
 
 
+def asked(url: str, path: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url + path, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as answer:
+        return answer.code, answer.read().decode()
+
+
+def check_stands_by(url: str, sentence: str) -> None:
+    """Who starts it again sees that it lives, and who sends clients that it does not serve."""
+    assert asked(url, "/healthz") == (200, "alive\n")
+    code, said = asked(url, "/readyz")
+    assert (code, sentence in said) == (503, True), said
+    code, said = asked(url, "/metrics")
+    assert code == 200
+    assert "holdfast_standing_by 1.0" in said
+    assert "process_cpu_seconds_total" in said
+    done = subprocess.run([COMMAND, "status", url.removeprefix("http://")], capture_output=True, text=True)
+    assert (done.returncode, "ready to take over" in done.stdout) == (0, True), done
+
+
+def until_ready(url: str, seconds: float = 60.0) -> None:
+    """Wait until the port says that the broker serves; it is answered all the time."""
+    deadline = time.monotonic() + seconds
+    while asked(url, "/readyz") != (200, "ready\n"):
+        assert asked(url, "/healthz") == (200, "alive\n")
+        assert time.monotonic() < deadline, "it never said that it is ready"
+        time.sleep(0.02)
+    assert "holdfast_standing_by 0.0" in asked(url, "/metrics")[1]
+
+
 def test_a_leader_that_leaves_is_followed_at_once(tmp_path: Path) -> None:
-    """C2: SIGTERM ends its life in the metadata: nobody waits for it to fall silent."""
-    settings = ("cluster.takeover_ms=60000", "cluster.lease_renew_ms=200")
+    """C2: SIGTERM ends its life in the metadata: nobody waits for it to fall silent. Who waits answers probes."""
+    settings = ("cluster.takeover_ms=60000", "cluster.lease_renew_ms=200", "serve.metrics_listen=127.0.0.1:0")
     with Cluster(tmp_path, str(tmp_path / "store"), settings) as cluster:
-        cluster.start(1)
+        first = cluster.start(1)
         cluster.until(1, "broker 1 leads")
         cluster.start(2)
+        probed = cluster.metrics_of(2)
+        check_stands_by(probed, f"waits to take over. Broker 1 leads, Kafka clients at {first.address}.")
         cluster.until_known()
         cluster.make_topic()
         writers = Writers(cluster.bootstrap)
@@ -318,6 +359,7 @@ def test_a_leader_that_leaves_is_followed_at_once(tmp_path: Path) -> None:
             assert cluster.brokers[1].stop() == 0
             gap = writers.more()
             cluster.until(2, "nobody leads: broker 2 does")
+            until_ready(probed)
         finally:
             writers.end()
         print(f"without an ack for {gap:.1f} s")

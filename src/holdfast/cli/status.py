@@ -54,6 +54,9 @@ def _show(found: dict[str, Any]) -> None:
         names = f": {', '.join(served)}" if served else ""
         tell(f"{counted(len(served), 'partition')} {are} read from the write-ahead log meanwhile{names}")
         return
+    if found["stands_by"]:
+        print("well; ready to take over: another broker of the cluster leads")
+        return
     print(_first_line(found))
     if found["owner"] is not None:
         tell(_owner_line(found["owner"]))

@@ -197,6 +197,7 @@ METRICS = (
         "sound is served.",
     ),
     # Cluster
+    Metric("holdfast_standing_by", "gauge", (), "1 while another broker of the cluster leads in its place, else 0."),
     Metric("holdfast_peer_unreachable", "gauge", (), "Other brokers of the cluster that do not answer this one."),
     # Groups
     Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),

@@ -84,6 +84,7 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
             await asyncio.sleep(0)
     yield Sample("holdfast_unflushed_seconds", (), now - oldest)
     yield Sample("holdfast_store_away_seconds", (), watched.store.away_s(now) or 0.0)
+    yield Sample("holdfast_standing_by", (), 0)
     yield Sample("holdfast_peer_unreachable", (), len(watched.unreachable()))
     async for sample in _groups(watched.groups, ends):
         yield sample

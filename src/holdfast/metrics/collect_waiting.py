@@ -1,4 +1,4 @@
-"""What a broker says of itself that waits for its store since the start: little, but that it waits."""
+"""What a broker says of itself that waits, for its store or for its turn to lead: little, but that it waits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,28 @@ class WatchedWait:
     port: Callable[[], PortCounts]
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedStandby:
+    """A broker of a cluster that another one leads."""
+
+    cluster: str
+    unready: Callable[[], str]  # Who leads, in words.
+    port: Callable[[], PortCounts]
+
+
+async def standby_samples(version: str, watched: WatchedStandby, others: Iterator[Sample]) -> AsyncIterator[Sample]:
+    """Everything that is known; `others` are figures of the port and of the store."""
+    yield Sample("holdfast", (version, watched.cluster), 1)
+    yield Sample("holdfast_standing_by", (), 1)
+    for sample in chain(port_samples(watched.port()), others):
+        yield sample
+
+
 async def waiting_samples(version: str, watched: WatchedWait, others: Iterator[Sample]) -> AsyncIterator[Sample]:
     """Everything that is known; `others` are figures of the port and of the store."""
     served = watched.served()
     yield Sample("holdfast", (version, watched.cluster), 1)
+    yield Sample("holdfast_standing_by", (), 0)
     yield Sample("holdfast_store_waiting", (), 1)
     yield Sample("holdfast_store_waiting_seconds", (), watched.waited_s())
     yield Sample("holdfast_store_waiting_partitions", (), len(served))

@@ -28,6 +28,7 @@ _COUNTS = (
     "holdfast_producers_held_back",
     "holdfast_damage_met_total",
     "holdfast_batches_mended_total",
+    "holdfast_standing_by",
     "holdfast_store_waiting",
     "holdfast_store_waiting_seconds",
     "holdfast_store_waiting_partitions",
@@ -81,6 +82,7 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
     return {
         "well": not unwell and not held_back and not waits and not is_away and owner.get("is_owner", True),
         "owner": owner or None,  # Nobody knows before the store has answered.
+        "stands_by": counts["holdfast_standing_by"] > 0,
         "waits_for_store": waits,
         "waited_seconds": counts["holdfast_store_waiting_seconds"],
         "served_from_log": sorted(f"{topic}-{number}" for topic, number in partitions) if waits else [],

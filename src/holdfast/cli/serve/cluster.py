@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.broker.leading import opened_life
 from holdfast.broker.net.server import Server
@@ -26,6 +26,10 @@ from holdfast.io.objects import Objects
 from holdfast.io.objects.off_loop import OffLoopObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.ownership.owner import Here
+from holdfast.metrics.collect_waiting import WatchedStandby
+
+if TYPE_CHECKING:
+    from holdfast.cli.serve.metrics import Metrics
 
 log = logging.getLogger("holdfast")
 
@@ -81,6 +85,7 @@ async def led(
     place: StartPlace,
     member: Member,
     stop: asyncio.Event,
+    metrics: Metrics | None = None,
 ) -> Led | None:
     """Answer who leads, until we do; None if a signal came before. Everything is closed with the stack."""
     broker = settings.broker
@@ -88,6 +93,9 @@ async def led(
     standby = Standby(lambda: member.metadata, broker.node_id, member.others, lambda: member.leads, rules)
     switch = Switch(standby)
     server = await stack.enter_async_context(answering(switch, broker, place.listeners, around.clock, place.traffic))
+    if metrics is not None:
+        watched = WatchedStandby(member.metadata.cluster_id, lambda: _unready(member), server.counts)
+        await stack.enter_async_context(metrics.standing_by(watched, server, rules))
     facts = {"event": "standing_by", "broker": broker.node_id, "listen": addresses(place.listeners)}
     said = "broker %d is ready to take over, Kafka clients at %s"
     log.info(said, broker.node_id, facts["listen"], extra={"facts": facts})
@@ -160,6 +168,10 @@ async def led_with_others(
     others = len(member.metadata.lives.by_broker) - 1
     log.info(said, broker.node_id, others, around.clock.monotonic() - began, extra={"facts": facts})
     return Led(opened_, server, over, lambda: leading.drain(drain_ms / 1000))
+
+
+def _unready(member: Member) -> str:
+    return "this broker takes over" if member.leads else f"this broker waits to take over. {leader_of(member)}"
 
 
 def leader_of(member: Member) -> str:

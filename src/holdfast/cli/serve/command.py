@@ -287,7 +287,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
                 served.set()
                 if console:
                     console.tell_standing_by(settings.broker.node_id, lambda: leader_of(member))
-                leader = await led(stack, around, everything, place, member, stop)
+                leader = await led(stack, around, everything, place, member, stop, metrics)
             if leader is None:
                 return
             broker, server, over, drain = leader

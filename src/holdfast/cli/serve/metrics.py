@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, nullcontext
 from itertools import chain
 
@@ -17,7 +17,7 @@ from holdfast.cli.serve.timings import Timings
 from holdfast.io.address import Address, bind, parse_address
 from holdfast.log.logs import Logs
 from holdfast.metrics.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
-from holdfast.metrics.collect_waiting import WatchedWait, waiting_samples
+from holdfast.metrics.collect_waiting import WatchedStandby, WatchedWait, standby_samples, waiting_samples
 from holdfast.metrics.endpoint import PortProtection, scraped
 from holdfast.security.rules import Rules
 
@@ -43,11 +43,26 @@ class Metrics:
     @asynccontextmanager
     async def waiting(self, watched: WatchedWait, server: Server, rules: Rules | None) -> AsyncIterator[None]:
         """The port, while the store is away and after. `rules` are those without the store; None: no authorizer."""
-        self._let_through(server, Gate(server.audit, None if rules is None else lambda: rules))
         self._unready = lambda: "the store has not answered since the start: writes are refused"
-        self._samples = lambda: waiting_samples(
-            version(), watched, chain(traffic_samples(self._timings.traffic), store_samples(self._timings.store))
-        )
+        self._samples = lambda: waiting_samples(version(), watched, self._of_ports())
+        async with self._opened_early(server, rules):
+            yield
+
+    @asynccontextmanager
+    async def standing_by(self, watched: WatchedStandby, server: Server, rules: Rules | None) -> AsyncIterator[None]:
+        """The port, while another broker leads and after: who starts this one again must see that it lives."""
+        self._unready = watched.unready
+        self._samples = lambda: standby_samples(version(), watched, self._of_ports())
+        async with self._opened_early(server, rules):
+            yield
+
+    def _of_ports(self) -> Iterator[Sample]:
+        return chain(traffic_samples(self._timings.traffic), store_samples(self._timings.store))
+
+    @asynccontextmanager
+    async def _opened_early(self, server: Server, rules: Rules | None) -> AsyncIterator[None]:
+        """Before there is a broker that could say who may read them."""
+        self._let_through(server, Gate(server.audit, None if rules is None else lambda: rules))
         async with self._opened():
             yield
 
