@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.machine import CHECKOUT, around
@@ -95,8 +95,15 @@ def _cpu_s(pid: int) -> float:
     return (int(words[11]) + int(words[12])) / 100
 
 
+def _words(given: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in given.items()]
+
+
 def main() -> int:
     given = dict(each.split("=", 1) for each in sys.argv[1:] if "=" in each)
+    if not given.keys() <= {"partitions", "rate", "seconds"} or {*sys.argv[1:]} - {"results", *_words(given)}:
+        print(__doc__)
+        return 0 if "--help" in sys.argv else 2
     rows = []
     for partitions in map(int, given.get("partitions", "1,1000").split(",")):
         now = around()

@@ -74,7 +74,7 @@ def until_seen(store: Path) -> None:
 def test_brokers_end_when_their_store_is_put_back(tmp_path: Path, leaders: str) -> None:
     """C12, O4: an older state was put in the place of their store. Started again, they serve what it has."""
     store, older = tmp_path / "store", tmp_path / "older"
-    serves = {"one": r"broker 1 leads \d+ partitions", "many": "broker 1 leads with"}[leaders]
+    serves = {"one": r"broker 1 leads \d+ partition", "many": "broker 1 leads with"}[leaders]
     with Cluster(tmp_path, str(store), (*PATIENT, f"cluster.leaders={leaders}")) as cluster:
         broker = cluster.start(1)
         cluster.until(1, serves)

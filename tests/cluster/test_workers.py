@@ -104,12 +104,14 @@ def test_workers_are_one_cluster_and_come_back(workers: subprocess.Popen[bytes],
 def test_our_own_client_writes_to_a_topic_that_it_has_just_made(workers: subprocess.Popen[bytes], base: int) -> None:
     """C8, C9, in part: also where the leader has not heard of it yet: it is asked again; nothing is there twice."""
     until_there(base)
-    with Client(f"127.0.0.1:{base}", patience_s=30) as client:
+    told: list[str] = []
+    with Client(f"127.0.0.1:{base}", patience_s=30, on_wait=lambda why, _: told.append(str(why))) as client:
         for number in range(12):
             name = f"new-{number}"
             topic = client.topic(name, create=True)
             wanted = {(name, each): build([Record(None, b"v", 0)]) for each in topic.numbers}
             assert client.produce(wanted) == dict.fromkeys(wanted, 0)
+        assert not told, "whoever has made a topic is told that there is none"
         with pytest.raises(TopicNotFound):
             client.produce({("absent", 0): build([Record(None, b"v", 0)])})
 

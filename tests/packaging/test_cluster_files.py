@@ -90,6 +90,10 @@ def test_a_pod_has_its_own_number_and_address_and_claims_no_volume() -> None:
     [service] = [each for each in MANIFESTS if each["kind"] == "Service"]
     assert stateful["spec"]["serviceName"] == service["metadata"]["name"]
     assert service["spec"]["selector"].items() <= stateful["spec"]["template"]["metadata"]["labels"].items()
+    [container] = pod()["containers"]
+    told = {each["name"]: each["port"] for each in service["spec"]["ports"]}
+    assert told == {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert f"subscribe.listen=0.0.0.0:{told['subscribers']}" in words
     assert not any("data" in each for each in COMPOSE["broker-1"].get("volumes", ()))
 
 

@@ -65,7 +65,18 @@ def tell(problems: list[Problem], most: int = 5) -> list[str]:
     return lines
 
 
-if __name__ == "__main__":
-    found = check(read_histories(Path(sys.argv[1])))
+def main(words: list[str]) -> int:
+    if len(words) != 1:
+        print("name one folder of histories", file=sys.stderr)
+        return 2
+    events = read_histories(Path(words[0]))
+    if not events:
+        print(f"{words[0]} holds no histories (*.jsonl): name the folder that the run has told", file=sys.stderr)
+        return 2
+    found = check(events)
     print("\n".join(tell(found)) or "nothing is wrong")
-    sys.exit(1 if found else 0)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

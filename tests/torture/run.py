@@ -128,12 +128,14 @@ def main() -> int:
     outcome = run(folder, asked.seed, asked.minutes * 60, options)
     print(summary(outcome.events))
     print(f"{len(outcome.problems)} problems after {time.monotonic() - began:.0f} s")
-    if not outcome.problems:
-        if not asked.keep:
-            shutil.rmtree(folder)
+    if not outcome.problems and not asked.keep:
+        shutil.rmtree(folder)
         return 0
-    print("\n".join(tell(outcome.problems)))
+    for line in tell(outcome.problems):
+        print(line)
     print(f"histories: {folder}/histories; decide again: .venv/bin/python tests/torture/checker.py {folder}/histories")
+    if not outcome.problems:
+        return 0
     brokers = f" BROKERS={asked.brokers}" if asked.brokers > 1 else ""
     print(f"run it again: make torture{brokers} MINUTES={asked.minutes:g} SEED={asked.seed}")
     return 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.torture.checker import RULES, check
+from tests.torture.checker import RULES, check, main
 from tests.torture.history import Event, History, read_histories
 from tests.torture.story import good_story
 
@@ -442,6 +443,13 @@ def test_memory_may_be_forgotten_by_a_kill_only() -> None:
     events = deepcopy(good_story())
     next(of(events, "topic", name="light"))["like"] = "kept"
     assert "lost" in {problem.rule for problem in check(events)}, "the good history does lose it"
+
+
+def test_no_history_is_no_good_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A8: a folder that is misspelt, or empty, must not pass."""
+    for folder in (tmp_path / "absent", tmp_path):
+        assert main([str(folder)]) == 2
+        assert f"{folder} holds no histories" in capsys.readouterr().err
 
 
 def test_histories_are_read_back_in_time(tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
@@ -23,12 +24,16 @@ from holdfast.client.producing import Batches
 from holdfast.client.retry import OnWait, RetryPolicy
 from holdfast.client.settings import ClientSettings
 from holdfast.client.transactions import ProducerIdentity
+from holdfast.errors import HoldfastError
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
+from holdfast.protocol.codes import Code
 from holdfast.security.logins.scram import SALT_SIZE
 from holdfast.security.rules import Rule, RuleFilter
 from holdfast.security.secret import Secret
 from holdfast.types import TopicPartition
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -63,6 +68,7 @@ class Client:
         self._patience = RetryPolicy(patience_s, clock, chance, on_wait)
         self._until_known = RetryPolicy(max(patience_s, _MADE_S), clock, chance)
         self._until_made = RetryPolicy(_MADE_S, clock, chance)
+        self._new: set[str] = set()  # Made because we named them: whoever leads them may not have heard of it yet.
 
     def __enter__(self) -> Client:
         return self
@@ -94,6 +100,12 @@ class Client:
         return self._try(lambda: self._made(name)).topics[name]
 
     def _made(self, name: str) -> ClusterInfo:
+        try:
+            return self._nodes.metadata([name])
+        except TopicNotFound:
+            self._new.add(name)
+        except NotNow as failure:
+            log.debug("%s", failure)  # It may have been made a moment ago.
         make = lambda: self._nodes.metadata([name], create=True)  # noqa: E731
         return self._until_made.trying(make, self._nodes.forget, (TopicNotFound, NotNow))
 
@@ -106,6 +118,7 @@ class Client:
         """Make topics with so many partitions, -1 for the broker's default."""
         given = list(configs.items() if isinstance(configs, Mapping) else configs)
         made = self._try(lambda: topics.create_topics(self._nodes, counts, given, replication_factor))
+        self._new |= counts.keys()
         self._until_known.trying(lambda: topics.check_known(self._nodes, counts), self._nodes.forget)
         return made
 
@@ -213,11 +226,14 @@ class Client:
         done: dict[TopicPartition, int] = {}
         form = producing.ProduceForm(acks, transactional_id, ids or {}, refused)
 
-        def write() -> dict[TopicPartition, int]:
+        def write() -> None:
             producing.produce(self._nodes, batches, done, form)
-            return done
 
-        return self._try(write)
+        named = {topic for topic, _ in batches}
+        is_told = lambda failure: not (named <= self._new and _is_unheard_of(failure))  # noqa: E731
+        self._patience.trying(write, self._nodes.forget, is_told=is_told)
+        self._new -= named
+        return done
 
     # Transactions
 
@@ -308,3 +324,8 @@ class Client:
         """Remove what the filters match: the rules that are gone now."""
         wanted = list(filters)
         return self._try(lambda: acls.remove_rules(self._nodes, wanted))
+
+
+def _is_unheard_of(failure: HoldfastError) -> bool:
+    """Whether whoever should lead a partition does not know of it, or nobody does yet."""
+    return isinstance(failure, NotNow) and failure.code == Code.LEADER_NOT_AVAILABLE

@@ -38,11 +38,12 @@ class RetryPolicy:
         work: Callable[[], T],
         before_next: Callable[[], None],
         on: tuple[type[HoldfastError], ...] = (Unavailable,),
+        is_told: Callable[[HoldfastError], bool] = lambda failure: True,  # noqa: ARG005
     ) -> T:
         """Do it until it is not Unavailable any more, or not one of `on`; a repeat must do no harm. The last failure
-        is raised."""
+        is raised. Of those that `is_told` lets through the first is told."""
         end = self._clock.monotonic() + self._seconds
-        pause = _PAUSE_S_FIRST
+        pause, has_told = _PAUSE_S_FIRST, False
         while True:
             try:
                 return work()
@@ -51,7 +52,8 @@ class RetryPolicy:
             except on as failure:
                 if self._clock.monotonic() + pause > end:
                     raise
-                if self._on_wait is not None and pause == _PAUSE_S_FIRST:
+                if self._on_wait is not None and not has_told and is_told(failure):
+                    has_told = True
                     self._on_wait(failure, self._seconds)
             before_next()
             threading.Event().wait(pause * (0.5 + self._chance.fraction() / 2))

@@ -52,7 +52,7 @@ PartitionOption = Annotated[
         "--partition",
         metavar="N",
         min=0,
-        help="Where to write; without it the key decides, and without a key they take turns.",
+        help="Where to write; without it the key decides, and batches without keys go to one after the other.",
     ),
 ]
 CodecOption = Annotated[

@@ -27,6 +27,7 @@ from holdfast.io.objects.off_loop import OffLoopObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.ownership.owner import Here
 from holdfast.metrics.collect_waiting import WatchedStandby
+from holdfast.units import counted
 
 if TYPE_CHECKING:
     from holdfast.cli.serve.metrics import Metrics
@@ -130,7 +131,8 @@ async def led(
     took_s = around.clock.monotonic() - began
     facts = {"event": "took_over", "broker": broker.node_id, "seconds": round(took_s, 2)}
     count = sum(len(each.logs) for each in found.context.topics.all())
-    log.info("broker %d leads %d partitions, after %.1f s", broker.node_id, count, took_s, extra={"facts": facts})
+    said = "broker %d leads %s, after %.1f s"
+    log.info(said, broker.node_id, counted(count, "partition"), took_s, extra={"facts": facts})
     return Led(found, server, over)
 
 
@@ -164,8 +166,8 @@ async def led_with_others(
     watching = asyncio.ensure_future(member.watch_on(over.set_result))
     stack.callback(watching.cancel)
     facts = {"event": "leads_with_others", "broker": broker.node_id, "life": member.life.life}
-    said = "broker %d leads with %d others, after %.1f s"
-    others = len(member.metadata.lives.by_broker) - 1
+    said = "broker %d leads with %s, after %.1f s"
+    others = counted(len(member.metadata.lives.by_broker) - 1, "other")
     log.info(said, broker.node_id, others, around.clock.monotonic() - began, extra={"facts": facts})
     return Led(opened_, server, over, lambda: leading.drain(drain_ms / 1000))
 

@@ -10,6 +10,7 @@ from holdfast.console.routes import Visit
 from holdfast.console.survey import TopicRow
 from holdfast.log.stat import LogsStat
 from holdfast.protocol.codes import Code
+from holdfast.units import counted
 
 _APIS = 12
 SERIES = ("produce_bytes", "fetch_bytes", "records", "requests", "errors", "fsync_ms", "wal_bytes", "tail_bytes")
@@ -41,7 +42,8 @@ def findings(parts: Parts, rows: Iterable[TopicRow], stat: LogsStat) -> Iterator
         yield (
             "info",
             (
-                f"{unflushed} partitions have records that are in no segment yet, the oldest for {oldest:.0f} s: the "
+                f"{counted(unflushed, 'partition')} {'has' if unflushed == 1 else 'have'} records that are in no "
+                f"segment yet, the oldest for {oldest:.0f} s: the "
                 f"write-ahead log has them, and a flush comes after {within_s} s at the latest."
             ),
         )
@@ -55,9 +57,11 @@ def _wrong(parts: Parts, rows: list[TopicRow], stat: LogsStat) -> Iterator[tuple
         yield "bad", "Another broker has taken the store over: nothing is acknowledged here any more."
     failed, damaged = sum(each.failed for each in rows), sum(each.damaged for each in rows)
     if failed:
-        yield "bad", f"{failed} partitions cannot be served: the list of topics says which, holdfast repair what to do."
+        told = "the list of topics says which, holdfast repair what to do."
+        yield "bad", f"{counted(failed, 'partition')} cannot be served: {told}"
     if damaged:
-        yield "bad", f"{damaged} stored objects are damaged or gone: holdfast verify names them."
+        are = "is" if damaged == 1 else "are"
+        yield "bad", f"{counted(damaged, 'stored object')} {are} damaged or gone: holdfast verify names them."
     if logs.is_disk_low:
         yield "bad", "The disk is almost full: producers are refused until there is room."
     if stat.held_back is not None:
