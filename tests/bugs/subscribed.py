@@ -136,7 +136,7 @@ BUGS = [
     ),
     Bug(
         "cluster: a lease does not say where subscribers are",
-        (Edit("cluster/lease.py", '{} if self.subscribe is None else {"subscribe": self.subscribe}', "{}"),),
+        (Edit("cluster/lease.py", '{"subscribe": self.subscribe, ', "{"),),
         ("tests/cluster/test_members.py::test_brokers_tell_where_their_subscribers_are",),
     ),
     Bug(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import shutil
@@ -11,8 +12,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -37,6 +39,7 @@ from tests.support.s3_server import S3Server, missing
 
 from holdfast.client import Client
 from holdfast.client.errors import NodeUnreachable
+from holdfast.cluster.level import LEVEL
 from holdfast.errors import Unavailable
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
@@ -78,11 +81,14 @@ class Cluster:
         for each in self.brokers.values():
             each.close()
 
-    def made(self, number: int, name: str = "", port: int = 0, more: tuple[str, ...] = ()) -> BrokerProcess:
-        """A broker that is not started yet."""
+    def made(
+        self, number: int, name: str = "", port: int = 0, more: tuple[str, ...] = (), release: Path | None = None
+    ) -> BrokerProcess:
+        """A broker that is not started yet; of another release, if a folder with its source is named."""
         port = port or self._ports.setdefault(number, free_port())
         settings = (*self._settings, f"node.id={number}", *more)
-        return BrokerProcess(self._folder / (name or f"b{number}"), port=port, settings=settings, options=["--cluster"])
+        place, environment = self._folder / (name or f"b{number}"), {"PYTHONPATH": str(release)} if release else None
+        return BrokerProcess(place, port=port, settings=settings, options=["--cluster"], environment=environment)
 
     def start(self, number: int) -> BrokerProcess:
         """It can be reached when this returns, and leads if nobody else does."""
@@ -132,10 +138,10 @@ class Cluster:
 class Writers:
     """Two producers under way, and the longest time between two acks."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, more: Mapping[str, object] = MappingProxyType({})) -> None:
         self.history, self._stop = History(), threading.Event()
         self._threads = [
-            threading.Thread(target=produce, args=(number, bootstrap, self.history, self._stop, SEVERAL))
+            threading.Thread(target=produce, args=(number, bootstrap, self.history, self._stop, {**SEVERAL, **more}))
             for number in range(2)
         ]
         for each in self._threads:
@@ -159,8 +165,8 @@ class Writers:
         for each in self._threads:
             each.join()
 
-    def check(self, bootstrap: str) -> None:
-        """All that was acknowledged is there, once, in order."""
+    def check(self, bootstrap: str) -> list[list[str]]:
+        """All that was acknowledged is there, once, in order; everything that is there."""
         self.end()
         found = read_all(bootstrap)
         assert not self.history.refused
@@ -172,6 +178,7 @@ class Writers:
             for number in range(2):
                 order = [int(each.partition(":")[2]) for each in records if each.startswith(f"{number}:")]
                 assert order == sorted(order), "Records are in another order."
+        return found
 
 
 def test_another_broker_goes_on_when_the_leader_is_killed(store: str, tmp_path: Path) -> None:
@@ -419,6 +426,9 @@ def test_the_store_alone_tells_who_lives_and_who_leads(tmp_path: Path) -> None:
         assert code == 0
         assert [(each["broker"], each["state"]) for each in found["brokers"]] == [(1, "leads"), (2, "ready")]
         assert found["leader"] == 1
+        assert found["level"] == LEVEL
+        assert [each["level"] for each in found["brokers"]] == [LEVEL, LEVEL]
+        assert [each["release"] for each in found["brokers"]] == [importlib.metadata.version("holdfast")] * 2
         for each in cluster.brokers.values():
             each.signal(signal.SIGSTOP)
         code, found = status(store)

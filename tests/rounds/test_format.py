@@ -90,7 +90,7 @@ def test_every_wrong_byte_and_every_missing_one_is_seen(whole: list[bytes]) -> N
 
 
 def test_a_later_version_is_refused() -> None:
-    """C11: by its number, which is not taken from a byte that was misread. The test of C11."""
+    """C11: by its number, which is not taken from a byte that was misread."""
     data = bytearray(b"".join(encode_round(HEADER, ROWS)))
     data[8] = 2
     with pytest.raises(Damaged):

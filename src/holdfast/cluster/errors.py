@@ -12,6 +12,9 @@ Rejected
 ├── SpreadTooEarly        it is not yet: stop all brokers first
 ├── TooManyWishes
 ├── TooManyBrokers
+├── BrokerBehind          it does not know the cluster's level: use a newer release
+├── BrokersBehind         some that live do not know a level: replace them first
+├── LevelBelow            there is no way back to a lower one
 ├── UserUnknown
 ├── BadUser               a name, a salt or keys that cannot be kept
 ├── TooManyUsers
@@ -20,7 +23,7 @@ Rejected
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from holdfast.errors import Rejected
@@ -117,6 +120,38 @@ class TooManyBrokers(Rejected):
     def __init__(self, limit: int) -> None:
         super().__init__(f"there are {limit} brokers in the cluster already")
         self.limit = limit
+
+
+class BrokerBehind(Rejected):
+    """Who joins has to know what the others write."""
+
+    def __init__(self, broker: int, known: int, level: int) -> None:
+        super().__init__(
+            f"this cluster is at level {level}, and broker {broker} is of a release that knows up to level {known}: "
+            "use a newer one"
+        )
+        self.broker = broker
+        self.known = known
+        self.level = level
+
+
+class BrokersBehind(Rejected):
+    """Nothing is written that a broker of the cluster cannot read."""
+
+    def __init__(self, level: int, known: Mapping[int, int]) -> None:
+        told = "; ".join(f"broker {broker} up to level {each}" for broker, each in sorted(known.items()))
+        super().__init__(f"not all brokers know level {level} ({told}): replace these by a newer release first")
+        self.level = level
+        self.known = dict(known)
+
+
+class LevelBelow(Rejected):
+    """What was written may be of the level that is reached."""
+
+    def __init__(self, level: int, now: int) -> None:
+        super().__init__(f"this cluster is at level {now}, and cannot go back to level {level}")
+        self.level = level
+        self.now = now
 
 
 class UserUnknown(Rejected):

@@ -34,6 +34,7 @@ class Lease:
     version: int = -1  # Of the metadata that it has seen.
     unreachable: tuple[int, ...] = ()  # Brokers that it cannot reach.
     subscribe: str | None = None  # HOST:PORT for subscribers; "": it serves none; None: it has not said so yet.
+    release: str | None = None  # Of the software; None in leases of releases that did not say it.
 
     @property
     def object_name(self) -> str:
@@ -41,8 +42,10 @@ class Lease:
 
     def encode(self) -> bytes:
         body = {"broker": self.broker, "life": self.life, "beat": self.beat, "state": self.state}
-        subscribe = {} if self.subscribe is None else {"subscribe": self.subscribe}
-        return seal(KIND, FORMAT, body | {"version": self.version, "unreachable": list(self.unreachable)} | subscribe)
+        rest = {"version": self.version, "unreachable": list(self.unreachable)}
+        optional = {"subscribe": self.subscribe, "release": self.release}
+        told = {name: value for name, value in optional.items() if value is not None}
+        return seal(KIND, FORMAT, body | rest | told)
 
 
 def lease_name(broker: int, life: int) -> str:
@@ -55,7 +58,7 @@ def read_lease(objects: Objects, broker: int, life: int) -> Lease | None:
     try:
         body = unseal(name, KIND, FORMAT, objects.get(name))
         unreachable = tuple(body.get("unreachable", ()))  # Not in those of the release before.
-        rest = body["state"], body["version"], unreachable, body.get("subscribe")
+        rest = body["state"], body["version"], unreachable, body.get("subscribe"), body.get("release")
         return Lease(body["broker"], body["life"], body["beat"], *rest)
     except (NotFound, Damaged, KeyError):
         return None

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, SpreadTooEarly, TooManyBrokers
+from holdfast.cluster.level import FIRST, LEVEL
 from holdfast.io.address import Address
 
 NOBODY: Final = 0
@@ -29,6 +30,7 @@ class BrokerLife:
     place: str  # Tells its data directory from others;
     name: str  # the same for people.
     listeners: Mapping[str, Address]  # Where clients of each are told to find it.
+    level: int = FIRST  # Up to which its release knows them.
 
     def to_row(self) -> dict[str, Any]:
         return {
@@ -37,12 +39,14 @@ class BrokerLife:
             "place": self.place,
             "name": self.name,
             "listeners": {name: list(address) for name, address in self.listeners.items()},
+            **({"level": self.level} if self.level > FIRST else {}),
         }
 
     @classmethod
     def from_row(cls, broker: int, row: Mapping[str, Any]) -> BrokerLife:
         listeners = {name: Address(*address) for name, address in row["listeners"].items()}
-        return cls(broker, row["life"], row["incarnation"], row["place"], row["name"], MappingProxyType(listeners))
+        who = row["life"], row["incarnation"], row["place"], row["name"]
+        return cls(broker, *who, MappingProxyType(listeners), row.get("level", FIRST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,10 @@ class Lives:
     def staying(self) -> list[BrokerLife]:
         """Those that may be given partitions, the eldest first; all, if all are leaving."""
         return [each for each in self.eldest_first if each.life not in self.leaving] or self.eldest_first
+
+    def behind(self, level: int) -> dict[int, int]:
+        """Brokers that do not know a level, and up to which they do."""
+        return {broker: each.level for broker, each in self.by_broker.items() if each.level < level}
 
     def has(self, life: int) -> bool:
         return any(each.life == life for each in self.by_broker.values())
@@ -144,9 +152,11 @@ class Lives:
         return cls(body["last"], body["leader"], rows, MappingProxyType(over), leaving, gone)
 
 
-def join(broker: int, incarnation: str, place: str, name: str, listeners: Mapping[str, Address]) -> list[Any]:
-    """Begin a life, with the next number. Expects that this broker has none."""
-    row = BrokerLife(broker, NOBODY, incarnation, place, name, listeners).to_row()
+def join(
+    broker: int, incarnation: str, place: str, name: str, listeners: Mapping[str, Address], level: int = LEVEL
+) -> list[Any]:
+    """Begin a life, with the next number. Expects that this broker has none, and knows the level of the metadata."""
+    row = BrokerLife(broker, NOBODY, incarnation, place, name, listeners, level).to_row()
     del row["life"]
     return ["join", broker, row]
 

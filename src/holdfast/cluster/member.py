@@ -29,7 +29,7 @@ from holdfast.io.address import Address
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
-from holdfast.io.store_errors import StoreSetBack
+from holdfast.io.store_errors import NewerFormat, StoreSetBack
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ class Self:
     place: str
     name: str
     listeners: Mapping[str, Address]
+    release: str | None = None  # Of the software, for people.
 
 
 class SeenLife(NamedTuple):
@@ -196,7 +197,8 @@ class Member:
         began, beat = self._clock.boottime(), self._beat + 1
         state, seen = "leading" if self.leads else "waiting", self.metadata.version
         unreachable = tuple(sorted(self.unreachable()))
-        lease = Lease(self.life.broker, self.life.life, beat, state, seen, unreachable, self.subscribe)
+        said = state, seen, unreachable, self.subscribe, self._me.release
+        lease = Lease(self.life.broker, self.life.life, beat, *said)
         await self._calls.run(self._objects.put, lease.object_name, [lease.encode()])
         self._beat, self.beat_at = beat, began
 
@@ -266,7 +268,7 @@ class Member:
                 if number % _OTHERS_EVERY == 0:
                     await self._end_silent(lives)
                     await self._calls.run(self._log.check_not_set_back)
-            except (LifeEnded, StoreSetBack) as over:
+            except (LifeEnded, NewerFormat, StoreSetBack) as over:
                 on_over(over)
                 return
             except HoldfastError as failure:
@@ -283,7 +285,7 @@ class Member:
                 for each in lives.eldest_first:
                     if each.life != self.life.life and await self._is_silent(each):
                         await self._end_in_turn(each, lives)
-            except (LifeEnded, StoreSetBack) as over:
+            except (LifeEnded, NewerFormat, StoreSetBack) as over:
                 on_over(over)
                 return
             except HoldfastError as failure:

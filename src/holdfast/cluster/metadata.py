@@ -8,8 +8,18 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from holdfast.cluster.errors import LeaderOther, ProducerIdsTaken, SpreadAlready, TopicExists, TopicUnknown
+from holdfast.cluster.errors import (
+    BrokerBehind,
+    BrokersBehind,
+    LeaderOther,
+    LevelBelow,
+    ProducerIdsTaken,
+    SpreadAlready,
+    TopicExists,
+    TopicUnknown,
+)
 from holdfast.cluster.leads import Leads
+from holdfast.cluster.level import FIRST
 from holdfast.cluster.lives import Lives
 
 Configs = Mapping[str, str]
@@ -47,6 +57,7 @@ class Metadata:
     deleted: tuple[UUID, ...] = ()  # Topics, so that a broker which comes back late does not take them for lost.
     lives: Lives = field(default_factory=Lives)  # Of brokers that share the store; one that is alone has none.
     leads: Leads = field(default_factory=Leads)  # By partition, if it is not one of them that leads everything.
+    level: int = FIRST  # Up to which formats and steps may be written.
 
     def topic(self, name: str) -> Topic:
         found = self.topics.get(name)
@@ -63,6 +74,7 @@ class Metadata:
     def to_body(self) -> dict[str, Any]:
         lives = {"lives": self.lives.to_body()} if self.lives.last else {}
         leads = {"leads": self.leads.to_body()} if self.leads.is_spread else {}
+        level = {"level": self.level} if self.level > FIRST else {}
         return {
             "topics": [each.to_row() for each in self.topics.values()],
             "producer_ids_end": self.producer_ids_end,
@@ -71,6 +83,7 @@ class Metadata:
             "deleted": [each.hex for each in self.deleted],
             **lives,
             **leads,
+            **level,
         }
 
     @classmethod
@@ -86,6 +99,7 @@ class Metadata:
             tuple(UUID(hex=each) for each in body.get("deleted", ())),
             Lives.from_body(body["lives"]) if "lives" in body else Lives(),
             Leads.from_body(body["leads"]) if "leads" in body else Leads(),
+            body.get("level", FIRST),
         )
 
 
@@ -122,6 +136,11 @@ def set_broker_configs(configs: Configs) -> Step:
 def set_quota(entity: str, values: Mapping[str, float]) -> Step:
     """The quotas of one entity; none removes it."""
     return ["quota", entity, dict(values)]
+
+
+def raise_level(level: int) -> Step:
+    """Formats and steps up to this level may be written. Expects that all who live know it."""
+    return ["level", level]
 
 
 def apply(metadata: Metadata, step: Step) -> Metadata:
@@ -175,6 +194,22 @@ def _producer_ids(metadata: Metadata, *span: int) -> Metadata:
     return replace(metadata, producer_ids_end=max(span[-1], metadata.producer_ids_end))
 
 
+def _join(metadata: Metadata, broker: int, row: Mapping[str, Any]) -> Metadata:
+    lives = metadata.lives.joined(broker, row)
+    known = lives.by_broker[broker].level
+    if known < metadata.level:
+        raise BrokerBehind(broker, known, metadata.level)
+    return replace(metadata, lives=lives)
+
+
+def _level(metadata: Metadata, level: int) -> Metadata:
+    if level < metadata.level:
+        raise LevelBelow(level, metadata.level)
+    if behind := metadata.lives.behind(level):
+        raise BrokersBehind(level, behind)
+    return replace(metadata, level=level)
+
+
 def _end(metadata: Metadata, broker: int, life: int) -> Metadata:
     lives = metadata.lives.ended(broker, life)
     return replace(metadata, lives=lives.remembered(broker, life) if metadata.leads.is_spread else lives)
@@ -217,7 +252,8 @@ _APPLY: dict[str, Any] = {
     "producer_ids": _producer_ids,
     "broker_configs": lambda metadata, configs: replace(metadata, broker_configs=MappingProxyType(configs)),
     "quota": _quota,
-    "join": lambda metadata, *content: replace(metadata, lives=metadata.lives.joined(*content)),
+    "join": _join,
+    "level": _level,
     "end": _end,
     "leave": lambda metadata, *content: replace(metadata, lives=metadata.lives.left_by(*content)),
     "forget": _forget,

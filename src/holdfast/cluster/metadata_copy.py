@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from holdfast.cluster.level import FIRST, LEVEL
 from holdfast.cluster.metadata import Metadata
 from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 NAME = "metadata.json"
 KIND = "metadatacopy"
-FORMAT = 1
+FORMAT = 1  # Each level above the first adds one.
 SIZE_MAX = 64 << 20  # Bytes; some hundred thousand topics.
 
 
@@ -34,7 +35,7 @@ def read_copy(directory: Directory) -> Metadata | None:
     try:
         file = directory.open(NAME, write=False)
         try:
-            body = unseal(NAME, KIND, FORMAT, file.read_at(0, min(file.size(), SIZE_MAX + 1)))
+            body = unseal(NAME, KIND, FORMAT + LEVEL - FIRST, file.read_at(0, min(file.size(), SIZE_MAX + 1)))
         finally:
             file.close()
         return Metadata.from_body(body["cluster"], body["version"], body["full"])
@@ -48,7 +49,7 @@ def read_copy(directory: Directory) -> Metadata | None:
 def write_copy(directory: Directory, metadata: Metadata) -> None:
     """Put a copy in the place of the one before."""
     body = {"cluster": metadata.cluster_id, "version": metadata.version, "full": metadata.to_body()}
-    data = seal(KIND, FORMAT, body)
+    data = seal(KIND, FORMAT + metadata.level - FIRST, body)
     if len(data) > SIZE_MAX:
         raise ValueError(f"it would have {len(data)} bytes, and {SIZE_MAX} are allowed")
     write_whole(directory, NAME, data)

@@ -46,6 +46,7 @@ def look_at_members(objects: Objects, wait: Callable[[float], None]) -> dict[str
     return {
         "cluster": metadata.cluster_id,
         "version": metadata.version,
+        "level": metadata.level,
         "leader": lives.leading.broker if lives.leading else None,
         "brokers": rows,
         "partitions": partitions,
@@ -122,5 +123,7 @@ def _row(
         "beat": now.beat if now else None,
         "version": now.version if now else None,
         "unreachable": list(now.unreachable) if now else [],
+        "level": life.level,
+        "release": now.release if now else None,
         "place": life.name,
     }

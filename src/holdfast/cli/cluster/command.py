@@ -14,7 +14,7 @@ from holdfast.cli.terminal.talk import give_json, tell
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Look at brokers that share a store, move partitions between them, and drain one.",
+    help="Look at brokers that share a store, move partitions between them, drain one, and raise their level.",
     rich_markup_mode="rich",
 )
 
@@ -26,6 +26,8 @@ _COLUMNS = {
     "partitions": "leads",
     "beat": "beat",
     "version": "metadata",
+    "release": "release",
+    "level": "level",
     "place": "place",
 }
 
@@ -37,11 +39,12 @@ BrokerArgument = Annotated[int, typer.Argument(metavar="BROKER", help="Who is to
 DrainedArgument = Annotated[int, typer.Argument(metavar="BROKER", help="Who is to lead nothing, by its number.")]
 SecondsOption = Annotated[float, typer.Option("--seconds", help="For how long to wait until all is handed over.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
+UpgradeJsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a sentence.")]
 
 
 @app.callback()
 def cluster() -> None:
-    """Look at brokers that share a store, move partitions between them, and drain one."""
+    """Look at brokers that share a store, move partitions between them, drain one, and raise their level."""
 
 
 @app.command("status")
@@ -109,6 +112,42 @@ def drain_command(place: PlaceArgument, broker: DrainedArgument, seconds: Second
     tell(f"broker {broker} has handed over {count} partitions, and leads nothing")
 
 
+@app.command("upgrade")
+def upgrade_command(place: PlaceArgument, as_json: UpgradeJsonOption = False) -> None:
+    """Let brokers write what their release has new, when all of them know it: raise the level of the cluster.
+
+    It goes to the highest level that all brokers know. Releases that do not know it are refused from then on, and
+    there is no way back. Exit code 1: some brokers know a higher level, and others do not yet; they are named.
+
+    \b
+    Examples:
+      holdfast cluster upgrade s3://bucket/prefix
+      holdfast cluster upgrade /srv/store --json
+    """
+    from holdfast.io.calls import ThreadCalls
+    from holdfast.operate.levels import upgrade
+    from holdfast.operate.place import open_place
+
+    found = upgrade(open_place(place, None).objects, ThreadCalls().block)
+    if as_json:
+        give_json(found)
+    else:
+        tell(_raised(found))
+    if found["behind"]:
+        raise typer.Exit(1)
+
+
+def _raised(found: dict[str, Any]) -> str:
+    known = {each["broker"]: each["level"] for each in found["brokers"]}
+    went = f"went from level {found['before']} to" if found["level"] > found["before"] else "is at level"
+    count = f"all {len(known)} brokers know" if len(known) > 1 else "its broker knows"
+    said = f"cluster {found['cluster']} {went} {found['level']}, which is the highest that {count}"
+    if not found["behind"]:
+        return said
+    behind = "; ".join(f"broker {each} knows up to level {known[each]}" for each in found["behind"])
+    return f"{said}: some know level {max(known.values())}, and {behind}; replace these, then ask again"
+
+
 def _show(found: dict[str, Any]) -> None:
     if found["brokers"]:
         columns = {name: title for name, title in _COLUMNS.items() if name in found["brokers"][0]}
@@ -133,6 +172,7 @@ def _show(found: dict[str, Any]) -> None:
             tell(f"broker {each['broker']} cannot reach {others}: transactions over both wait; look at the network")
     size = found["series_size"]
     tell(
-        f"cluster {found['cluster']}, metadata {found['version']}: {found['partitions']} partitions; "
+        f"cluster {found['cluster']}, metadata {found['version']}, level {found['level']}: "
+        f"{found['partitions']} partitions; "
         f"{size} bytes in {found['series']} series of rounds"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -67,7 +68,7 @@ async def joined(
         metadata = await calls.run(MetadataLog, objects, cluster, "", patience, incarnation)
         here = around.here or Here()
         listeners = {each.name: each.told for each in place.listeners}
-        me = Self(node_id, incarnation, here.place, here.name, listeners)
+        me = Self(node_id, incarnation, here.place, here.name, listeners, importlib.metadata.version("holdfast"))
         member = Member(metadata, objects, me, settings, calls, around.clock)
         await member.join()
         member.start()
