@@ -9,7 +9,7 @@ import pytest
 from tests.operate.directory import SIZE, expected, flip, read_orders, run, serve
 
 from holdfast.catalog.store import find_store
-from holdfast.cli.serve.workers import worker_settings
+from holdfast.cli.serve.workers import check_workers, worker_settings
 from holdfast.client import Client
 from holdfast.cluster.identity import CLUSTER, encode_cluster
 from holdfast.cluster.served_store import (
@@ -49,10 +49,11 @@ def test_objects_that_a_move_has_left_behind_are_not_taken(data: Path, tmp_path:
     assert told in refused("repair", data)
     assert told in refused("user", "list", "--data", data)
     assert told in run("doctor", "--data", data, "--listen", "127.0.0.1:0")[1]
-    for options in ([], ["--workers", "2", "--listen", "127.0.0.1:9092"]):
-        code, output = serve("--data", data, *options)
-        assert code == 1
-        assert told in output
+    code, output = serve("--data", data)
+    assert code == 1
+    assert told in output
+    with pytest.raises(StoreElsewhere, match="give --store"):
+        check_workers(load(None, {}, [f"serve.data_path={data}"]), 2)
     with pytest.raises(StoreElsewhere, match="give --path"):
         find_store(str(data))
 
