@@ -30,17 +30,18 @@ class Follower:
     def run(self, ground: Ground) -> None:
         history = ground.history(self.name)
         seeing = Seeing(ground, history, committed=self.committed)
-        telling = ground.telling[self.name] = Telling(self.name)
-        consumer = reader(ground, telling, committed=self.committed)
-        consumer.assign(
-            [TopicPartition(each, n, OFFSET_BEGINNING) for each in self.topics for n in range(ground.partitions(each))]
-        )
-        while not ground.reading.is_set():
-            for message in consumer.consume(READS_MAX, 0.2):
-                if message.error() is None:
-                    seeing.add(message.topic(), message.partition(), message.offset(), message.value())
-            seeing.write()
-        consumer.close()
+        nexts = {(each, n): OFFSET_BEGINNING for each in self.topics for n in range(ground.partitions(each))}
+        while not ground.reading.is_set():  # Mostly once.
+            telling = ground.telling[self.name] = Telling(self.name)
+            consumer = reader(ground, telling, committed=self.committed)
+            consumer.assign([TopicPartition(*place, offset) for place, offset in nexts.items()])
+            while not ground.reading.is_set() and not telling.is_deadlocked:
+                for message in consumer.consume(READS_MAX, 0.2):
+                    if message.error() is None:
+                        seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+                        nexts[message.topic(), message.partition()] = message.offset() + 1
+                seeing.write()
+            telling.let_go(consumer, history)
         history.close()
 
 

@@ -58,8 +58,8 @@ class _Stay:
             isolation_level="read_committed",
             fetch_wait_max_ms=100,
         )
-        telling = ground.telling[member.name] = Telling(member.name)
-        self._consumer = Consumer({**settings, **FOR_PROTOCOL[member.protocol], **telling.settings})
+        self._telling = ground.telling[member.name] = Telling(member.name)
+        self._consumer = Consumer({**settings, **FOR_PROTOCOL[member.protocol], **self._telling.settings})
 
     def run(self) -> None:
         self._consumer.subscribe(list(self._member.topics), on_assign=self._assigned, on_revoke=self._revoked)
@@ -67,8 +67,9 @@ class _Stay:
             while not self._ground.reading.is_set() and self._commits < self._member.settled and not self._is_lost:
                 if self._read():
                     self._commit()
+                self._is_lost = self._is_lost or self._telling.is_deadlocked
         finally:
-            self._consumer.close()
+            self._telling.let_go(self._consumer, self._history)
 
     def _read(self) -> int:
         """Records one by one: a change of the assignment comes between two of them."""
