@@ -30,6 +30,14 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         f"{_ONE_BROKER}; durability comes from the write-ahead log and the store",
     ),
     (
+        "a consumer with a `client.rack` (KIP-392), where many brokers lead",
+        "reads from a follower in its rack, up to the high watermark",
+        "reads what is flushed from a broker in its rack if it is far behind; that one names the leader as "
+        "`preferred_read_replica` where this ends. Metadata has a broker of each rack among the replicas, "
+        "DescribeTopicPartitions only the leader",
+        "all read the same store, and only the leader has what is not flushed",
+    ),
+    (
         "a topic made because it was named",
         "UNKNOWN_TOPIC_OR_PARTITION, and some time later it is there",
         "UNKNOWN_TOPIC_OR_PARTITION, and it is there with the next request",

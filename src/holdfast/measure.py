@@ -123,6 +123,17 @@ class OpenSubscription(Protocol):
         """Whose it is, and of what."""
 
 
+class RackCounts:
+    """Readers that were sent to a broker in their rack, and what this broker serves such readers."""
+
+    __slots__ = ("pointed", "sent_back", "served_size")
+
+    def __init__(self) -> None:
+        self.pointed = 0  # Fetches of a partition whose reader is to go on elsewhere.
+        self.served_size = 0  # Bytes of records of partitions that others lead.
+        self.sent_back = {"end": 0, "failed": 0}  # Why readers of these had to go back to the leader.
+
+
 class SubscriptionCounts:
     """The subscriptions of one server."""
 

@@ -41,7 +41,7 @@ BUGS = [
     ),
     Bug(
         "a broker does not say which levels it knows",
-        (Edit(_LIVES, "name, listeners, level).to_row()", "name, listeners).to_row()"),),
+        (Edit(_LIVES, "name, listeners, level, rack).to_row()", "name, listeners, rack=rack).to_row()"),),
         (f"{LEVELS}::test_a_level_waits_until_all_who_live_know_it",),
     ),
     Bug(

@@ -51,21 +51,28 @@ def test_kept_topics(version: int, count: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 126, 127, 300])
 @pytest.mark.parametrize("leaders", [(7,), (1, 2), (3, -1)])
 def test_partitions_together(version: int, count: int, leaders: tuple[int, ...]) -> None:
-    """K2: written together they are what they are one by one, with a leader or without."""
-    led = [(56 * (number % 3 == 1), leaders[number % len(leaders)], number // 2) for number in range(count)]
+    """K2: written together they are what they are one by one, with a leader or without, and with other readers."""
+    for others in ([[]], [[8, 9]], [[8], [9]], [[8], []]):
+        check_together(version, leaders, [others[number % len(others)] for number in range(count)])
+
+
+def check_together(version: int, leaders: tuple[int, ...], readers: list[list[int]]) -> None:
+    led = [(56 * (number % 3 == 1), leaders[number % len(leaders)], number // 2) for number in range(len(readers))]
     parts = [
         MetadataResponsePartition(
             error_code=error,
             partition_index=number,
             leader_id=leader,
             leader_epoch=epoch,
-            replica_nodes=[leader] if leader >= 0 else [],
-            isr_nodes=[leader] if leader >= 0 else [],
+            replica_nodes=[leader, *readers[number]] if leader >= 0 else [],
+            isr_nodes=[leader, *readers[number]] if leader >= 0 else [],
         )
         for number, (error, leader, epoch) in enumerate(led)
     ]
     expected = metadata.encode_topic(version, make_topic(0).replace(partitions=parts))
-    assert metadata.encode_led(version, make_topic(0), led) == expected
+    assert metadata.encode_led(version, make_topic(0), led, readers) == expected
+    if not any(readers):
+        assert metadata.encode_led(version, make_topic(0), led) == expected
 
 
 def test_an_answer_with_topics_of_its_own_is_refused() -> None:

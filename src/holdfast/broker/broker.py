@@ -14,6 +14,7 @@ from holdfast.broker.api.produce import Produce
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.quotas import Quota, rate_of_address
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.fetch.by_rack import ReadsByRack
 from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.guard.rights import RIGHTS, NotAllowed, Right
 from holdfast.broker.net.budget import Budget
@@ -22,7 +23,7 @@ from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
 from holdfast.broker.peers.door import PeerSession
 from holdfast.broker.table import HANDLERS, MessageHandler, Raw, Whole
-from holdfast.measure import ErrorCounts
+from holdfast.measure import ErrorCounts, RackCounts
 from holdfast.protocol.api import APIS, Key, find
 from holdfast.protocol.classes import response_class
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
@@ -61,6 +62,12 @@ class Broker:
             context.permits,
             context.others,
         )
+        self.rack_counts = RackCounts()
+        self.by_rack: ReadsByRack | None = None  # Who reads old records for whom, where there are several brokers.
+        if context.topics.is_shared:
+            node = settings.node_id
+            parts = context.racks, context.topics, context.logs, context.clock
+            self.by_rack = ReadsByRack(*parts, node, self.rack_counts)
         answers = Budget(settings.queued_max_response_bytes)
         self._fetch = Fetch(
             context.topics,
@@ -72,6 +79,7 @@ class Broker:
             context.gate,
             context.throttle,
             context.others,
+            self.by_rack,
         )
         self._fetch.errors = self._produce.errors
 

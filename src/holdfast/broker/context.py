@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from holdfast.broker.elsewhere import Others, nobody_else
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.users import Users
 from holdfast.broker.markers import Markers
 from holdfast.broker.peers.permits import Permits
+from holdfast.broker.racks import Racks
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
+from holdfast.cluster.lives import Lives
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.share.led import LedShares
@@ -47,6 +49,7 @@ class BrokerContext:
     others: Others = nobody_else  # Brokers of a cluster beside this one.
     permits: Permits | None = None  # Where coordinators of transactions may be others of them,
     led: LedShares | None = None  # and those of share groups.
+    racks: Racks = field(default_factory=lambda: Racks(Lives, 0, "", are_many=False))  # Who is where.
 
     @property
     def led_shares(self) -> ShareCoordinator | LedShares:

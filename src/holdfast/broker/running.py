@@ -26,6 +26,7 @@ from holdfast.broker.peers.peers import Peers
 from holdfast.broker.peers.permits import Permits
 from holdfast.broker.peers.share_states import LedHere, PeerShareStates
 from holdfast.broker.peers.shared_markers import SharedMarkers
+from holdfast.broker.racks import Racks
 from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
@@ -268,6 +269,7 @@ async def assemble(
         around.others,
         permits,
         led,
+        Racks(lambda: topics.metadata.lives, broker.node_id, broker.broker_rack, are_many=topics.is_shared),
     )
     pause = around.calls.pause
     rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []

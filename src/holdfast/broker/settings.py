@@ -21,6 +21,7 @@ _NOT_NEGATIVE = (
 )
 AUTHORIZERS = ("org.apache.kafka.metadata.authorizer.StandardAuthorizer", "standard")
 OVERRIDE = "listener.name."  # Of settings for one listener: `listener.name.outside.ssl.client.auth`.
+_RACK_SIZE_MAX = 255
 DAY_MS = 24 * 60 * 60 * 1000
 _AT_LEAST_1 = (
     "sasl_server_max_receive_size",
@@ -73,6 +74,7 @@ class BrokerSettings:
     """How the broker behaves towards clients."""
 
     node_id: int = 0  # The broker's number, which clients are told.
+    broker_rack: str = ""  # Where it is, such as a zone: of several brokers, one in a reader's rack serves old records.
     listeners: str = ""  # "PLAINTEXT://127.0.0.1:9092,SSL://0.0.0.0:9093"; empty: the one of serve.listen.
     advertised_listeners: str = ""  # The addresses that clients are told; a listener without one tells its own.
     listener_security_protocol_map: str = DEFAULT_MAP  # How each listener is protected, by its name.
@@ -181,6 +183,8 @@ class BrokerSettings:
     def __post_init__(self) -> None:
         if self.node_id < 0:
             raise ValueError("node.id must be 0 or more")
+        if len(self.broker_rack) > _RACK_SIZE_MAX or not self.broker_rack.isprintable():
+            raise ValueError(f"broker.rack must be at most {_RACK_SIZE_MAX} characters that can be printed")
         if self.num_partitions < 1 or self.offsets_topic_num_partitions < 1:
             raise ValueError("num.partitions and offsets.topic.num.partitions must be at least 1")
         if self.transaction_state_log_num_partitions < 1:

@@ -16,6 +16,8 @@ from holdfast.broker.api import api_versions
 from holdfast.broker.elsewhere import Others
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.server import Work
+from holdfast.broker.racks import Racks
+from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.waiting.waiting import (
     NotYet,
     Waiting,
@@ -102,12 +104,13 @@ class Standby(Waiting):
     def __init__(
         self,
         metadata: Callable[[], Metadata],
-        node_id: int,
+        broker: BrokerSettings,
         others: Others,
         takes_over: Callable[[], bool],
         rules: Rules | None = None,
     ) -> None:
-        super().__init__(metadata(), node_id, rules=rules)
+        super().__init__(metadata(), broker.node_id, rules=rules)
+        self._racks = Racks(lambda: metadata().lives, broker.node_id, broker.broker_rack, are_many=False)
         self._newest = metadata
         self._others = others
         self._leader: Work | None = None
@@ -125,8 +128,10 @@ class Standby(Waiting):
                 await asyncio.wait_for(self._leads.wait(), _TAKEOVER_S)
         return await (super().handle(request) if self._leader is None else self._leader.handle(request))
 
-    def _brokers(self, request: Request) -> list[tuple[int, Address]]:
-        return [(self._node_id, request.told), *self._others(request.session.listener)]
+    def _brokers(self, request: Request) -> list[tuple[int, Address, str | None]]:
+        """Numbers, where they are found, and their racks."""
+        found = (self._node_id, request.told), *self._others(request.session.listener)
+        return [(number, at, self._racks.of(number)) for number, at in found]
 
     async def _answer(self, key: Key, request: Request) -> Body:
         version, metadata = request.version, self._newest()
@@ -169,7 +174,7 @@ def _leader(metadata: Metadata, request: Request) -> dict[str, Any]:
 
 
 def _metadata(
-    metadata: Metadata, message: MetadataRequest, request: Request, brokers: list[tuple[int, Address]]
+    metadata: Metadata, message: MetadataRequest, request: Request, brokers: list[tuple[int, Address, str | None]]
 ) -> MetadataResponse:
     leader = _leader(metadata, request)["node_id"]
     if message.topics is None or (request.version == 0 and not message.topics):
@@ -179,7 +184,8 @@ def _metadata(
         topics = [_wanted(metadata, by_id, each, leader) for each in message.topics]
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=number, host=at.host, port=at.port, rack=None) for number, at in brokers
+            MetadataResponseBroker(node_id=number, host=at.host, port=at.port, rack=rack)
+            for number, at, rack in brokers
         ],
         cluster_id=metadata.cluster_id,
         controller_id=leader,
@@ -201,13 +207,18 @@ def _wanted(
     return described(found, leader)
 
 
-def _cluster(metadata: Metadata, request: Request, brokers: list[tuple[int, Address]]) -> DescribeClusterResponse:
+def _cluster(
+    metadata: Metadata, request: Request, brokers: list[tuple[int, Address, str | None]]
+) -> DescribeClusterResponse:
     return DescribeClusterResponse(
         error_code=Code.NONE,
         endpoint_type=1,
         cluster_id=metadata.cluster_id,
         controller_id=_leader(metadata, request)["node_id"],
-        brokers=[DescribeClusterBroker(broker_id=number, host=at.host, port=at.port) for number, at in brokers],
+        brokers=[
+            DescribeClusterBroker(broker_id=number, host=at.host, port=at.port, rack=rack)
+            for number, at, rack in brokers
+        ],
     )
 
 

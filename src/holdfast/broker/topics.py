@@ -65,7 +65,9 @@ class OpenTopic:
 
     topic: Topic
     logs: tuple[PartitionLog | NotOpen, ...]
-    kept: dict[tuple[int, int], bytes] = field(default_factory=dict, compare=False)  # Its part of Metadata's answers.
+    kept: dict[tuple[int, int, int], bytes] = field(
+        default_factory=dict, compare=False
+    )  # Its part of Metadata's answers.
     ends: TopicEnds = field(default_factory=TopicEnds, compare=False)  # What readers of many partitions are told.
 
     def partition(self, number: int) -> PartitionLog:

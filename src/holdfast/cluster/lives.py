@@ -31,6 +31,7 @@ class BrokerLife:
     name: str  # the same for people.
     listeners: Mapping[str, Address]  # Where clients of each are told to find it.
     level: int = FIRST  # Up to which its release knows them.
+    rack: str = ""  # Where it is, in its operator's words; "": not said.
 
     def to_row(self) -> dict[str, Any]:
         return {
@@ -40,13 +41,14 @@ class BrokerLife:
             "name": self.name,
             "listeners": {name: list(address) for name, address in self.listeners.items()},
             **({"level": self.level} if self.level > FIRST else {}),
+            **({"rack": self.rack} if self.rack else {}),
         }
 
     @classmethod
     def from_row(cls, broker: int, row: Mapping[str, Any]) -> BrokerLife:
         listeners = {name: Address(*address) for name, address in row["listeners"].items()}
         who = row["life"], row["incarnation"], row["place"], row["name"]
-        return cls(broker, *who, MappingProxyType(listeners), row.get("level", FIRST))
+        return cls(broker, *who, MappingProxyType(listeners), row.get("level", FIRST), row.get("rack", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +155,16 @@ class Lives:
 
 
 def join(
-    broker: int, incarnation: str, place: str, name: str, listeners: Mapping[str, Address], level: int = LEVEL
+    broker: int,
+    incarnation: str,
+    place: str,
+    name: str,
+    listeners: Mapping[str, Address],
+    level: int = LEVEL,
+    rack: str = "",
 ) -> list[Any]:
     """Begin a life, with the next number. Expects that this broker has none, and knows the level of the metadata."""
-    row = BrokerLife(broker, NOBODY, incarnation, place, name, listeners, level).to_row()
+    row = BrokerLife(broker, NOBODY, incarnation, place, name, listeners, level, rack).to_row()
     del row["life"]
     return ["join", broker, row]
 

@@ -60,6 +60,7 @@ class Self:
     name: str
     listeners: Mapping[str, Address]
     release: str | None = None  # Of the software, for people.
+    rack: str = ""
 
 
 class SeenLife(NamedTuple):
@@ -129,7 +130,7 @@ class Member:
     async def join(self) -> None:
         """Begin a life. Raises BrokerLives if another broker of this number lives, elsewhere."""
         me = self._me
-        step = join(me.broker, me.incarnation, me.place, me.name, me.listeners)
+        step = join(me.broker, me.incarnation, me.place, me.name, me.listeners, rack=me.rack)
         while True:
             metadata = await self._calls.run(self._log.refresh)
             if metadata.leads.is_spread and self._settings.leaders == "one":

@@ -33,6 +33,7 @@ from holdfast.log.ownership.life_seat import LifeSeat
 from holdfast.log.ownership.owner import Here
 from holdfast.log.ownership.owner_watch import OwnerWatch
 from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.stored import StoredPartition
 from holdfast.log.pressure.backpressure import Backpressure
 from holdfast.log.pressure.purge import LogPurge
 from holdfast.log.recovery.begin import LocalLog, OpenedLogs, begin, open_local, tell_recovered
@@ -196,6 +197,10 @@ class Logs:
         if home in self._partitions:
             return self._partitions[home]
         return await self._openings.open(home, settings or PartitionSettings(), epoch)
+
+    def stored(self, home: PartitionId) -> StoredPartition:
+        """What the store has of a partition that is led elsewhere, to be read."""
+        return StoredPartition(self._ground, home)
 
     async def give_up(self, partition: PartitionLog) -> None:
         """Flush all of a partition, and close it in the turn in which nothing is left: then another may lead it.

@@ -199,6 +199,25 @@ METRICS = (
     # Cluster
     Metric("holdfast_standing_by", "gauge", (), "1 while another broker of the cluster leads in its place, else 0."),
     Metric("holdfast_peer_unreachable", "gauge", (), "Other brokers of the cluster that do not answer this one."),
+    Metric(
+        "holdfast_fetches_pointed",
+        "counter",
+        (),
+        "Readers of old records that were sent to a broker in their rack, by each partition and time.",
+    ),
+    Metric(
+        "holdfast_fetch_bytes_for_others",
+        "counter",
+        (),
+        "Bytes of records of partitions that other brokers lead, served to readers in this broker's rack.",
+    ),
+    Metric(
+        "holdfast_fetches_sent_back",
+        "counter",
+        ("reason",),
+        "Such readers that were sent back to the leader: end, where what is flushed ends; failed, where it could not "
+        "be read.",
+    ),
     # Groups
     Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),
     Metric("holdfast_group_members", "gauge", ("group",), "Members of the group."),

@@ -23,7 +23,16 @@ from holdfast.io.objects.timed import StoreTimes
 from holdfast.log.errors import LedElsewhere, NotOpen
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.measure import ErrorCounts, HeldCounts, Histogram, PortCounts, SubscriptionCounts, ThrottleCounts, Traffic
+from holdfast.measure import (
+    ErrorCounts,
+    HeldCounts,
+    Histogram,
+    PortCounts,
+    RackCounts,
+    SubscriptionCounts,
+    ThrottleCounts,
+    Traffic,
+)
 from holdfast.protocol.codes import Code
 
 _AT_A_TIME = 100  # Partitions or groups, then others have their turn.
@@ -63,6 +72,7 @@ class Watched:
     store: StoreTimes
     subscriptions: SubscriptionCounts
     unreachable: Callable[[], Collection[int]]  # Other brokers of the cluster.
+    racks: RackCounts
     clock: Clock
 
 
@@ -86,6 +96,8 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
     yield Sample("holdfast_store_away_seconds", (), watched.store.away_s(now) or 0.0)
     yield Sample("holdfast_standing_by", (), 0)
     yield Sample("holdfast_peer_unreachable", (), len(watched.unreachable()))
+    for sample in _racks(watched.racks):
+        yield sample
     async for sample in _groups(watched.groups, ends):
         yield sample
     for source in (_shares(watched.shares), _transactions(watched.transactions), _subscriptions(watched.subscriptions)):
@@ -106,6 +118,13 @@ def _clients(watched: Watched) -> Iterator[Sample]:
     for quota, throttled in watched.throttled.items():
         yield Sample("holdfast_throttled", (quota,), throttled.count)
         yield Sample("holdfast_throttled_seconds", (quota,), throttled.seconds)
+
+
+def _racks(counts: RackCounts) -> Iterator[Sample]:
+    yield Sample("holdfast_fetches_pointed", (), counts.pointed)
+    yield Sample("holdfast_fetch_bytes_for_others", (), counts.served_size)
+    for reason, count in counts.sent_back.items():
+        yield Sample("holdfast_fetches_sent_back", (reason,), count)
 
 
 def port_samples(port: PortCounts) -> Iterator[Sample]:

@@ -118,6 +118,7 @@ def _row(
         "broker": life.broker,
         "life": life.life,
         "address": ", ".join(map(str, life.listeners.values())),
+        "rack": life.rack,
         "state": "silent" if is_silent else role,
         "leads": life.life in leading,
         "beat": now.beat if now else None,

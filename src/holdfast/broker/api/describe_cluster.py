@@ -36,6 +36,9 @@ async def handle(context: BrokerContext, message: DescribeClusterRequest, reques
         endpoint_type=_BROKERS,
         cluster_id=context.cluster_id,
         controller_id=node,
-        brokers=[DescribeClusterBroker(broker_id=number, host=at.host, port=at.port) for number, at in brokers],
+        brokers=[
+            DescribeClusterBroker(broker_id=number, host=at.host, port=at.port, rack=context.racks.of(number))
+            for number, at in brokers
+        ],
         cluster_authorized_operations=cluster_operations(request, asked=message.include_cluster_authorized_operations),
     )

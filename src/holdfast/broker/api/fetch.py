@@ -10,6 +10,7 @@ from functools import partial
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.elsewhere import Others, endpoints_of, nobody_else
+from holdfast.broker.fetch.by_rack import ReadsByRack
 from holdfast.broker.fetch.ends import ReadersAtEnd
 from holdfast.broker.fetch.partition import NONE_ABORTED, check_epochs, has_moved, read_partition, size_of
 from holdfast.broker.fetch.sessions import (
@@ -42,6 +43,7 @@ from holdfast.protocol.hot.fetch_many import AskedRows, decode_rows
 from holdfast.protocol.hot.fetch_response import ENDPOINTS_FROM, Fetched, FetchedTopic, encode_response
 from holdfast.protocol.hot.leaders import CurrentLeader, LeaderAddress
 from holdfast.security.principal import Session
+from holdfast.types import PartitionId
 
 _READ_COMMITTED = 1
 _FIRST_SIZE = 1 << 20  # The first batch comes however large it is: so much is counted before it is read.
@@ -69,8 +71,10 @@ class Fetch:
         gate: Gate,
         throttle: Throttle,
         others: Others = nobody_else,
+        by_rack: ReadsByRack | None = None,
     ) -> None:
         self._others = others  # Brokers that may lead what we do not.
+        self.by_rack = by_rack  # Where there are any, and who reads old records for whom.
         self.errors: ErrorCounts = Counter()
         self._throttle = throttle
         self._gate = gate
@@ -112,7 +116,7 @@ class Fetch:
         if size_max == 0:
             return self._nothing(request, session, incremental=incremental)
         session.judge_by(self._gate.rules)
-        reading = _Reading(self, message, session, request.session, size_max, whole=not incremental)
+        reading = _Reading(self, message, session, request, size_max, whole=not incremental)
         spent = self._clock.monotonic() - began
         try:
             answers = await reading.read_or_wait()
@@ -139,7 +143,7 @@ class Fetch:
             pace = Slices(self._clock)
             for rows in asked:
                 await self._look(request.session, rows, session, at_end, pace)
-            reading = _Reading(self, message, session, request.session, size_max, whole=True, more=bool(at_end))
+            reading = _Reading(self, message, session, request, size_max, whole=True, more=bool(at_end))
             spent = self._clock.monotonic() - began
             try:
                 answers = await reading.read_or_wait()
@@ -224,6 +228,10 @@ class Fetch:
             return None
         return topic.logs[number]
 
+    def home_of(self, key: PartitionKey) -> PartitionId | None:
+        topic = self._topic(key[0])
+        return None if topic is None else PartitionId(topic.topic.topic_id, key[1])
+
     def _topic(self, name: TopicKey) -> OpenTopic | None:
         return self._topics.find(name) if isinstance(name, str) else self._topics.find_raw_id(name)
 
@@ -266,7 +274,7 @@ class _Reading:
         fetch: Fetch,
         message: FetchRequest,
         session: FetchSession,
-        sender: Session,
+        request: Request,
         size_max: int | None,
         *,
         whole: bool,
@@ -274,7 +282,10 @@ class _Reading:
     ) -> None:
         self._fetch = fetch
         self._session = session
-        self._sender = sender
+        self._sender = request.session
+        self._who = id(request.session)  # One for each connection; a reader has one to each broker.
+        self._by_rack = fetch.by_rack if message.rack_id and message.replica_id < 0 else None
+        self._rack = message.rack_id
         self._more = more  # There are partitions that may come to be wanted while it waits.
         self._whole = whole  # Each partition is answered for, also one that has nothing new.
         began = fetch.clock.monotonic()
@@ -395,7 +406,7 @@ class _Reading:
         self._hold(self._size)
         if answer.error_code:
             self._fetch.errors["Fetch", answer.error_code] += 1
-        failed = answer.error_code != 0 or answer.diverging_epoch is not None
+        failed = answer.error_code != 0 or answer.diverging_epoch is not None or answer.preferred_read_replica >= 0
         self._failed = self._failed or failed
         end = answer.last_stable_offset if self.committed else answer.high_watermark
         if failed or wanted.fetch_offset < end:
@@ -428,18 +439,32 @@ class _Reading:
         if partition is None:
             unknown = self._fetch.is_unknown_id(key[0])
             return Fetched(key[1], Code.UNKNOWN_TOPIC_ID if unknown else Code.UNKNOWN_TOPIC_OR_PARTITION)
+        limit = min(wanted.max_bytes, left)
         if not isinstance(partition, PartitionLog):
-            return _not_here(key[1], partition)
+            found = await self._for_others(key, partition, wanted, limit, first=first)
+            return _not_here(key[1], partition) if found is None else found
         if self._listens:
             self._session.watch.follow(key, partition)
         refused = check_epochs(partition, wanted)
+        if refused is None and self._by_rack is not None:
+            refused = self._by_rack.point(self._who, self._rack, partition, wanted, committed=self.committed)
         if refused is not None:
             return refused
-        limit = min(wanted.max_bytes, left)
         try:
             return await read_partition(partition, wanted, limit, first=first, committed=self.committed)
         except HoldfastError as failure:
             return _not_here(key[1], failure)
+
+    async def _for_others(
+        self, key: PartitionKey, led: NotOpen, wanted: FetchPartition, limit: int, *, first: bool
+    ) -> Fetched | None:
+        """What is in the store of a partition that another broker leads, for who is in our rack."""
+        home = self._fetch.home_of(key)
+        if self._by_rack is None or home is None or not isinstance(led, LedElsewhere):
+            return None
+        if not self._by_rack.is_ours(self._rack):
+            return None
+        return await self._by_rack.read(home, led, wanted, limit, first=first, committed=self.committed)
 
 
 def _not_here(number: int, why: HoldfastError) -> Fetched:

@@ -65,7 +65,8 @@ def _around(context: BrokerContext, message: MetadataRequest, request: Request) 
     brokers = (node, request.told), *context.others(request.session.listener)
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=number, host=at.host, port=at.port, rack=None) for number, at in brokers
+            MetadataResponseBroker(node_id=number, host=at.host, port=at.port, rack=context.racks.of(number))
+            for number, at in brokers
         ],
         cluster_id=context.cluster_id,
         controller_id=node,
@@ -116,10 +117,13 @@ def _failed(wanted: MetadataRequestTopic, code: Code, version: int) -> MetadataR
 
 
 def _kept(context: BrokerContext, opened: OpenTopic, version: int, operations: int) -> bytes:
-    """A topic's bytes; a topic that changes is another `OpenTopic`."""
-    kept = opened.kept.get((version, operations))
+    """A topic's bytes, while the same brokers read it; a topic that changes is another `OpenTopic`."""
+    racks = context.racks.number
+    kept = opened.kept.get((version, operations, racks))
     if kept is None:
-        kept = opened.kept[version, operations] = _encoded(context, opened, version, operations)
+        for key in [each for each in opened.kept if each[2] != racks]:
+            del opened.kept[key]
+        kept = opened.kept[version, operations, racks] = _encoded(context, opened, version, operations)
     return kept
 
 
@@ -133,7 +137,10 @@ def _encoded(context: BrokerContext, opened: OpenTopic, version: int, operations
         partitions=[],
         topic_authorized_operations=operations,
     )
-    return encode_led(version, topic, [leader_of(context, log) for log in opened.logs])
+    led = [leader_of(context, log) for log in opened.logs]
+    # Consumers go to nobody who is not among the replicas, and are pointed to one of these.
+    readers = context.racks.readers(opened.topic.topic_id, [leader for _, leader, _ in led])
+    return encode_led(version, topic, led, readers)
 
 
 def leader_of(context: BrokerContext, log: PartitionLog | NotOpen) -> tuple[Code, int, int]:

@@ -238,7 +238,6 @@ _TABLES: Mapping[str, str] = {
         alter.log.dirs.replication.quota.window.size.seconds int
         auto.leader.rebalance.enable boolean = false
         broker.heartbeat.interval.ms int
-        broker.rack string
         broker.session.timeout.ms int
         controlled.shutdown.enable boolean = true
         controller.listener.names list

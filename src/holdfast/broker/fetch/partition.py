@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.stored import StoredPartition
 from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import FetchPartition
 from holdfast.protocol.hot.fetch_response import AbortedTransaction, EpochEnd, Fetched
@@ -48,7 +49,7 @@ def check_epochs(partition: PartitionLog, wanted: FetchPartition) -> Fetched | N
 
 
 async def read_partition(
-    partition: PartitionLog, wanted: FetchPartition, limit: int, *, first: bool, committed: bool
+    partition: PartitionLog | StoredPartition, wanted: FetchPartition, limit: int, *, first: bool, committed: bool
 ) -> Fetched:
     """What is there from its offset on, within the limit; the first batch of an answer however large it is."""
     number = wanted.partition

@@ -86,7 +86,8 @@ class FetchSession:
         """Whether the client has to hear of this; then it counts as sent."""
         key = (topic, answer.partition)
         now = (answer.high_watermark, answer.log_start_offset)
-        if not answer.records and not answer.error_code and not answer.diverging_epoch and self._sent.get(key) == now:
+        is_plain = not answer.records and not answer.error_code and not answer.diverging_epoch
+        if is_plain and answer.preferred_read_replica < 0 and self._sent.get(key) == now:
             return False
         self._sent[key] = now
         return True

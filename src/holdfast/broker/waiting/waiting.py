@@ -68,7 +68,12 @@ class Waiting:
     why = "the store has not answered since the start"
 
     def __init__(
-        self, copy: Metadata, node_id: int, reads: WaitingReads | None = None, rules: Rules | None = None
+        self,
+        copy: Metadata,
+        node_id: int,
+        reads: WaitingReads | None = None,
+        rules: Rules | None = None,
+        rack: str = "",
     ) -> None:
         """`rules` has super users at most: all others are in the store. None: there is no authorizer."""
         self._rules = rules
@@ -76,6 +81,7 @@ class Waiting:
         self._reads = reads or WaitingReads(copy)
         self._by_id = {each.topic_id: each for each in copy.topics.values()}
         self._node_id = node_id
+        self._rack = rack
 
     def start_produce(self, request: Request, done: Done) -> bool:
         del request, done
@@ -133,7 +139,7 @@ class Waiting:
             topics = [self._wanted(each, version) for each in message.topics]
         node, (host, port) = self._node_id, request.told
         return MetadataResponse(
-            brokers=[MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
+            brokers=[MetadataResponseBroker(node_id=node, host=host, port=port, rack=self._rack or None)],
             cluster_id=self._copy.cluster_id,
             controller_id=node,
             topics=topics,

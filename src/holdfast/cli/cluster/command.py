@@ -22,6 +22,7 @@ _COLUMNS = {
     "broker": "broker",
     "life": "life",
     "address": "address",
+    "rack": "rack",
     "state": "state",
     "partitions": "leads",
     "beat": "beat",
@@ -150,7 +151,9 @@ def _raised(found: dict[str, Any]) -> str:
 
 def _show(found: dict[str, Any]) -> None:
     if found["brokers"]:
-        columns = {name: title for name, title in _COLUMNS.items() if name in found["brokers"][0]}
+        has_racks = any(each["rack"] for each in found["brokers"])
+        known = {name for name in found["brokers"][0] if has_racks or name != "rack"}
+        columns = {name: title for name, title in _COLUMNS.items() if name in known}
         give_table(found["brokers"], columns, as_json=False)
     leader = next((each for each in found["brokers"] if each["leads"]), None)
     if not found["brokers"]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.broker.leading import opened_life
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, follow, opened
+from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.standby import LeasedWork, Standby
 from holdfast.broker.topics import OPENS_AT_A_TIME
 from holdfast.broker.waiting.waiting import Switch
@@ -53,7 +54,7 @@ class Led(NamedTuple):
 
 @asynccontextmanager
 async def joined(
-    around: BrokerEnvironment, store: Objects, settings: ClusterSettings, node_id: int, place: StartPlace
+    around: BrokerEnvironment, store: Objects, settings: ClusterSettings, broker: BrokerSettings, place: StartPlace
 ) -> AsyncIterator[Member]:
     """A member of the cluster that the store belongs to; it leaves on the way out.
 
@@ -68,7 +69,8 @@ async def joined(
         metadata = await calls.run(MetadataLog, objects, cluster, "", patience, incarnation)
         here = around.here or Here()
         listeners = {each.name: each.told for each in place.listeners}
-        me = Self(node_id, incarnation, here.place, here.name, listeners, importlib.metadata.version("holdfast"))
+        release = importlib.metadata.version("holdfast")
+        me = Self(broker.node_id, incarnation, here.place, here.name, listeners, release, broker.broker_rack)
         member = Member(metadata, objects, me, settings, calls, around.clock)
         await member.join()
         member.start()
@@ -92,7 +94,7 @@ async def led(
     """Answer who leads, until we do; None if a signal came before. Everything is closed with the stack."""
     broker = settings.broker
     rules = broker.rules_of(()) if broker.has_authorizer else None
-    standby = Standby(lambda: member.metadata, broker.node_id, member.others, lambda: member.leads, rules)
+    standby = Standby(lambda: member.metadata, broker, member.others, lambda: member.leads, rules)
     switch = Switch(standby)
     server = await stack.enter_async_context(answering(switch, broker, place.listeners, around.clock, place.traffic))
     if metrics is not None:

@@ -273,11 +273,11 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             from holdfast.broker.leading import spread_store
             from holdfast.cli.serve.cluster import Led, joined, leader_of, led, led_with_others
 
-            store, node_id = impatient_store(settings, timings), settings.broker.node_id
+            store = impatient_store(settings, timings)
             are_many = settings.cluster.leaders == "many"
             if are_many:
                 await spread_store(around, everything)
-            joining = joined(around, store, settings.cluster, node_id, place)
+            joining = joined(around, store, settings.cluster, settings.broker, place)
             member = await stack.enter_async_context(joining)
             await stack.enter_async_context(keeping_served(data, around.objects.url, around.calls))
             leader: Led | None

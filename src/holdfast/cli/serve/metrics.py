@@ -102,6 +102,7 @@ class Metrics:
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in context.topics.all()],
             port=server.counts,
             unreachable=unreachable,
+            racks=opened.broker.rack_counts,
             traffic=self._timings.traffic,
             errors=opened.broker.errors,
             held=opened.broker.held.counts,

@@ -169,7 +169,7 @@ class _Wait:
     ) -> None:
         self._around = around
         self._copy = copy
-        self._node_id = settings.node_id
+        self._node_id, self._rack = settings.node_id, settings.broker_rack
         self._rules = settings.rules_of(()) if settings.has_authorizer else None
         self._opening = opening
         self._place = place
@@ -177,7 +177,7 @@ class _Wait:
         self._reason = "it does not answer"
         self._reads = WaitingReads(copy)
         self._answers: Budget | None = None
-        self._switch = Switch(Waiting(copy, self._node_id, rules=self._rules))
+        self._switch = Switch(Waiting(copy, self._node_id, rules=self._rules, rack=self._rack))
 
     async def run(
         self,
@@ -243,7 +243,7 @@ class _Wait:
         self._reads.end()
         self._reads = WaitingReads(copy, tails, self._around.calls)
         self._reads.answers = self._answers
-        self._switch.work = Waiting(copy, self._node_id, self._reads, self._rules)
+        self._switch.work = Waiting(copy, self._node_id, self._reads, self._rules, self._rack)
 
     def _waited_s(self) -> float:
         return self._around.clock.monotonic() - self._since

@@ -43,7 +43,7 @@ class Lookup:
         try:
             return await partition.ground.calls.run(self._search_segment, info, timestamp, at)
         except NotFound:
-            await look_again(partition, self._commits, info, at)
+            await look_again(partition, self._commits.refresh, info, at)
             return await self.find_timestamp(timestamp)
         except Corrupt as failure:
             partition.ground.damage.note(partition.home.path, failure, at)
@@ -104,7 +104,7 @@ class Lookup:
         try:
             return await partition.ground.calls.run(self._highest_from_start, info, log_start)
         except NotFound:
-            await look_again(partition, self._commits, info, log_start)
+            await look_again(partition, self._commits.refresh, info, log_start)
             return await self._highest_of_cut_segment(log_start)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, log_start, failure) from failure

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.io.store_errors import NewerFormat
+from holdfast.log.context import LogContext
 from holdfast.log.errors import ColdReadFailed, OutOfRange
 from holdfast.log.partition.manifest_committer import ManifestCommitter
+from holdfast.log.partition.marks import Marks
 from holdfast.log.partition.state import PartitionState
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.segment.cached.read import SegmentRead
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import judge
-from holdfast.types import Offset
+from holdfast.types import Offset, PartitionId
 from holdfast.wal import ReadBelowPurged
 from holdfast.wal.errors import DamagedLog
 
@@ -67,12 +71,29 @@ class _Budget:
         return self._granted and (self.bytes_left <= 0 or (self.records_left is not None and self.records_left <= 0))
 
 
-class Reading:
-    """The reads of one partition."""
+class Readable(Protocol):
+    """What is read: the part of a partition that is in the store, and its marks."""
 
-    def __init__(self, partition: PartitionState, commits: ManifestCommitter) -> None:
+    @property
+    def home(self) -> PartitionId: ...
+    @property
+    def ground(self) -> LogContext: ...
+    @property
+    def manifest(self) -> Manifest: ...
+    @property
+    def marks(self) -> Marks: ...
+    @property
+    def last_stable(self) -> Offset: ...
+    def check_alive(self) -> None: ...
+    def aborted(self, start: int, end: int) -> list[Aborted]: ...
+
+
+class ColdReading:
+    """Reads of what is in segments. Above that nothing is found here."""
+
+    def __init__(self, partition: Readable, refresh: Callable[[], Awaitable[Manifest]]) -> None:
         self._partition = partition
-        self._commits = commits
+        self._refresh = refresh  # Loads the newest manifest.
         self._reads = partition.ground.reads
         self._times = partition.ground.read_times
         self._now = partition.ground.clock.monotonic
@@ -96,7 +117,7 @@ class Reading:
                 if at < partition.marks.flushed:
                     found = await self._from_segments(at, limit, budget, in_pieces=in_pieces)
                 else:
-                    found = await self._from_tail(at, limit, budget)
+                    found = await self._above(at, limit, budget)
             except OutOfRange:
                 if not buffers:
                     raise
@@ -145,39 +166,9 @@ class Reading:
             partition.aborted(start, at) if committed and buffers else [],
         )
 
-    async def _from_tail(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
-        taken: list[TailBatch] = []
-        for batch in self._partition.tail.from_offset(offset):
-            if batch.base >= limit or not budget.grant(batch.size, batch.record_count):
-                break
-            taken.append(batch)
-        place, began = self._place_of(taken), self._now()
-        try:
-            buffers = await self._partition.bytes_of(taken)
-        except DamagedLog:
-            taken, buffers = await self._in_front_of_damage(taken)
-        if taken:
-            self._note(place, taken[0].base, began)
-        end = taken[-1].end if taken else offset
-        size, records = sum(each.size for each in taken), sum(each.record_count for each in taken)
-        return SegmentRead(buffers, Offset(end), size, len(taken), records, cached=True)
-
-    async def _in_front_of_damage(self, batches: list[TailBatch]) -> tuple[list[TailBatch], list[memoryview]]:
-        """Those of some batches that can be read; the damage is raised where the first of them cannot."""
-        buffers: list[memoryview] = []
-        for batch in batches:
-            try:
-                buffers += await self._partition.bytes_of([batch])
-            except DamagedLog:
-                if not buffers:
-                    raise
-                break
-        return batches[: len(buffers)], buffers
-
-    def _place_of(self, batches: list[TailBatch]) -> str:
-        if batches and batches[0].data is None:
-            return "spilled"
-        return "in-flight" if batches and batches[0].base < self._commits.end else "buffer"
+    async def _above(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:  # noqa: ARG002
+        """What is not in segments."""
+        return SegmentRead([], Offset(offset), 0, 0, 0, cached=True)
 
     def _note(self, place: str, offset: int, began: float) -> None:
         self._reads[place] += 1
@@ -198,7 +189,7 @@ class Reading:
             if found is None:
                 found = await ground.calls.run(ground.reader.read, *wanted, **limits)
         except NotFound:
-            await look_again(partition, self._commits, info, offset)
+            await look_again(partition, self._refresh, info, offset)
             return await self._from_segments(offset, limit, budget, in_pieces=in_pieces)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, offset, failure) from failure
@@ -210,9 +201,54 @@ class Reading:
         return found
 
 
-async def look_again(partition: PartitionState, commits: ManifestCommitter, missing: SegmentInfo, offset: int) -> None:
+class Reading(ColdReading):
+    """The reads of one partition: where segments end the tail goes on."""
+
+    def __init__(self, partition: PartitionState, commits: ManifestCommitter) -> None:
+        super().__init__(partition, commits.refresh)
+        self._state = partition
+        self._commits = commits
+
+    async def _above(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
+        taken: list[TailBatch] = []
+        for batch in self._state.tail.from_offset(offset):
+            if batch.base >= limit or not budget.grant(batch.size, batch.record_count):
+                break
+            taken.append(batch)
+        place, began = self._place_of(taken), self._now()
+        try:
+            buffers = await self._state.bytes_of(taken)
+        except DamagedLog:
+            taken, buffers = await self._in_front_of_damage(taken)
+        if taken:
+            self._note(place, taken[0].base, began)
+        end = taken[-1].end if taken else offset
+        size, records = sum(each.size for each in taken), sum(each.record_count for each in taken)
+        return SegmentRead(buffers, Offset(end), size, len(taken), records, cached=True)
+
+    async def _in_front_of_damage(self, batches: list[TailBatch]) -> tuple[list[TailBatch], list[memoryview]]:
+        """Those of some batches that can be read; the damage is raised where the first of them cannot."""
+        buffers: list[memoryview] = []
+        for batch in batches:
+            try:
+                buffers += await self._state.bytes_of([batch])
+            except DamagedLog:
+                if not buffers:
+                    raise
+                break
+        return batches[: len(buffers)], buffers
+
+    def _place_of(self, batches: list[TailBatch]) -> str:
+        if batches and batches[0].data is None:
+            return "spilled"
+        return "in-flight" if batches and batches[0].base < self._commits.end else "buffer"
+
+
+async def look_again(
+    partition: Readable, refresh: Callable[[], Awaitable[Manifest]], missing: SegmentInfo, offset: int
+) -> None:
     """A segment is gone: the newest manifest says that it is expired, or names others in its place."""
     try:
-        judge(missing, await commits.refresh())
+        judge(missing, await refresh())
     except Unavailable as failure:
         raise ColdReadFailed(partition.home.path, offset, failure) from failure

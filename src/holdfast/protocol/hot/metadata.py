@@ -7,6 +7,7 @@ parts are made for each answer; a topic's bytes depend on nothing but the topic 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,15 @@ def encode_topic(version: int, topic: MetadataResponseTopic) -> bytes:
     return encode_part(topic, version, flexible=version >= _FLEXIBLE_FROM)
 
 
-def encode_led(version: int, topic: MetadataResponseTopic, led: Sequence[tuple[int, int, int]]) -> bytes:
-    """A topic without partitions, and error, leader and epoch of each of them; a leader is the only replica.
+def encode_led(
+    version: int,
+    topic: MetadataResponseTopic,
+    led: Sequence[tuple[int, int, int]],
+    readers: Sequence[Sequence[int]] | None = None,
+) -> bytes:
+    """A topic without partitions, and error, leader and epoch of each of them.
+
+    Its replicas are its leader and whoever else reads it.
 
     A topic may have ten thousand: one by one they would take some thirty milliseconds.
     """
@@ -35,34 +43,42 @@ def encode_led(version: int, topic: MetadataResponseTopic, led: Sequence[tuple[i
         start, stated = end - 1, encode_varint(len(led) + 1)
     else:
         start, stated = end - 4, len(led).to_bytes(4, "big")
-    return b"".join((outer[:start], stated, _partitions(version, led), outer[end:]))
+    return b"".join((outer[:start], stated, _partitions(version, led, readers or [()] * len(led)), outer[end:]))
 
 
-def _partitions(version: int, led: Sequence[tuple[int, int, int]]) -> bytes:
+def _partitions(version: int, led: Sequence[tuple[int, int, int]], readers: Sequence[Sequence[int]]) -> bytes:
     columns = np.array(led, np.int64).reshape(-1, 3).T
-    if (columns[1] < 0).any():
-        return b"".join(_partition(version, number, *each) for number, each in enumerate(led))
-    one = _partition(version, 0, 0, 0, 0)
-    rows = np.frombuffer(one * len(led), _row(version, len(one))).copy()
+    if (columns[1] < 0).any() or len(set(map(len, readers))) > 1:
+        return b"".join(
+            _partition(version, number, *each, others)
+            for number, (each, others) in enumerate(zip(led, readers, strict=True))
+        )
+    some = readers[0] if readers else ()
+    one = _partition(version, 0, 0, 0, 0, some)
+    rows = np.frombuffer(one * len(led), _row(version, len(one), 1 + len(some))).copy()
     rows["number"] = np.arange(len(led))
     rows["error"], rows["leader"], epochs = columns
-    rows["replica"] = rows["in_sync"] = columns[1]
+    rows["replica"][:, 0] = columns[1]
+    if some:
+        rows["replica"][:, 1:] = readers
+    rows["in_sync"] = rows["replica"]
     if version >= _EPOCHS_FROM:
         rows["epoch"] = epochs
     return rows.tobytes()
 
 
-def _row(version: int, size: int) -> np.dtype[np.void]:
-    """A partition with one replica."""
+def _row(version: int, size: int, replicas: int) -> np.dtype[np.void]:
+    """A partition with so many replicas."""
     count = "V1" if version >= _FLEXIBLE_FROM else "V4"
-    fields = [("error", ">i2"), ("number", ">i4"), ("leader", ">i4")]
+    fields: list[Any] = [("error", ">i2"), ("number", ">i4"), ("leader", ">i4")]
     fields += [("epoch", ">i4")] if version >= _EPOCHS_FROM else []
-    fields += [("replicas", count), ("replica", ">i4"), ("all_in_sync", count), ("in_sync", ">i4")]
+    nodes = (">i4", (replicas,))
+    fields += [("replicas", count), ("replica", *nodes), ("all_in_sync", count), ("in_sync", *nodes)]
     return np.dtype([*fields, ("rest", f"V{size - np.dtype(fields).itemsize}")])
 
 
-def _partition(version: int, number: int, error: int, leader: int, epoch: int) -> bytes:
-    nodes = [leader] if leader >= 0 else []
+def _partition(version: int, number: int, error: int, leader: int, epoch: int, readers: Sequence[int] = ()) -> bytes:
+    nodes = [leader, *readers] if leader >= 0 else []
     partition = MetadataResponsePartition(
         error_code=error,
         partition_index=number,
