@@ -12,6 +12,7 @@ from holdfast.security.secret import Secret
 
 MEANINGS: Mapping[str, str] = {
     "node.id": "this broker's number",
+    "broker.rack": "where this broker is; of several, one in a reader's rack serves it old records",
     "listeners": "the ports for Kafka clients, `NAME://HOST:PORT` each; empty: the one of `serve.listen`",
     "advertised.listeners": "the addresses that their clients are told; a listener without one tells its own",
     "listener.security.protocol.map": "how each of them is protected, by its name",
