@@ -25,7 +25,8 @@ class Reports:
 
         def told(error: Any, message: Any) -> None:
             if error is None:
-                self.stored(number, message.partition(), message.offset())
+                offset = message.offset()  # None: a repeat, which the broker knows without knowing where it is.
+                self.stored(number, message.partition(), -1 if offset is None else offset)
                 return
             self.refused(number, error.name())
             self.is_fatal |= error.fatal()
