@@ -12,6 +12,11 @@ _RACKS = "broker/racks.py"
 
 BUGS = [
     Bug(
+        "racks: a new reader is taken for one that has gone",
+        (Edit(_BY_RACK, "note = _Pointed(who, now, offset)", "note = _Pointed(None, now, offset)"),),
+        (f"{BY_RACK}::test_nobody_is_taken_for_a_reader_that_has_gone",),
+    ),
+    Bug(
         "racks: committed reads go beyond the last stable offset",
         (
             Edit(

@@ -61,7 +61,7 @@ class InRack(NamedTuple):
         return self.life.open[HOME]
 
     def point(
-        self, offset: int, rack: str = NEAR, who: str = "me", *, committed: bool = False, partition: int = 0
+        self, offset: int, rack: str = NEAR, who: object = "me", *, committed: bool = False, partition: int = 0
     ) -> int:
         """Where a reader is sent; -1: it is to stay."""
         log = self.life.open[PartitionId(TOPIC, partition)]
@@ -143,6 +143,14 @@ async def test_a_reader_that_is_back_where_it_was_sent_from_stays_for_a_while() 
     world.clock.advance(31.0)
     assert leader.point(1) == READER
     assert leader.point(2) == READER  # It got something there.
+
+
+@in_loop
+async def test_nobody_is_taken_for_a_reader_that_has_gone() -> None:
+    """C1: one that comes when another has left begins as all do, wherever it lies in memory."""
+    leader, _ = await World(0).two()
+    await history(leader, 3, 5)
+    assert {leader.point(0, who=object()) for _ in range(50)} == {READER}
 
 
 @in_loop

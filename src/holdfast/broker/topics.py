@@ -55,7 +55,7 @@ OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 SHARE_STATE_TOPIC = "__share_group_state"
 INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC})
-OPENS_AT_A_TIME = 32
+OPENS_AT_A_TIME = 64
 _STRIKE_S = 10.0  # So long a deletion waits for the list to be changed: readers of the store see it there.
 
 

@@ -283,7 +283,6 @@ class _Reading:
         self._fetch = fetch
         self._session = session
         self._sender = request.session
-        self._who = id(request.session)  # One for each connection; a reader has one to each broker.
         self._by_rack = fetch.by_rack if message.rack_id and message.replica_id < 0 else None
         self._rack = message.rack_id
         self._more = more  # There are partitions that may come to be wanted while it waits.
@@ -447,7 +446,7 @@ class _Reading:
             self._session.watch.follow(key, partition)
         refused = check_epochs(partition, wanted)
         if refused is None and self._by_rack is not None:
-            refused = self._by_rack.point(self._who, self._rack, partition, wanted, committed=self.committed)
+            refused = self._by_rack.point(self._sender, self._rack, partition, wanted, committed=self.committed)
         if refused is not None:
             return refused
         try:

@@ -47,6 +47,7 @@ _SAID_S = 60.0  # One line about failures in so long.
 class _Pointed(NamedTuple):
     """When and where a reader was last pointed elsewhere; or until when it stays."""
 
+    who: object  # Kept, so that nobody else has its id.
     at: float
     offset: int
     stays_until: float = 0.0
@@ -61,7 +62,7 @@ class ReadsByRack:
         self._logs = logs
         self._clock = clock
         self._broker = broker
-        self._pointed: OrderedDict[tuple[int | str, PartitionId], _Pointed] = OrderedDict()
+        self._pointed: OrderedDict[tuple[int, PartitionId], _Pointed] = OrderedDict()
         self._open: OrderedDict[PartitionId, StoredPartition] = OrderedDict()
         self._said_at = float("-inf")
         self.counts = counts
@@ -75,9 +76,9 @@ class ReadsByRack:
     # Of the leader
 
     def point(
-        self, who: int | str, rack: str, partition: PartitionLog, wanted: FetchPartition, *, committed: bool
+        self, who: object, rack: str, partition: PartitionLog, wanted: FetchPartition, *, committed: bool
     ) -> Fetched | None:
-        """Where a reader is to go on; None if that is here."""
+        """Where a reader is to go on; None if that is here. `who` is one object for each of its connections."""
         offset, manifest, home = wanted.fetch_offset, partition.manifest, partition.home
         if not manifest.log_start <= offset < _far_end(manifest) or wanted.last_fetched_epoch >= 0:
             return None
@@ -91,16 +92,16 @@ class ReadsByRack:
         told = marks.high_watermark, partition.last_stable, marks.log_start
         return Fetched(wanted.partition, 0, *told, aborted, preferred_read_replica=reader)
 
-    def _stays(self, who: int | str, home: PartitionId, offset: int) -> bool:
+    def _stays(self, who: object, home: PartitionId, offset: int) -> bool:
         """Whether a reader is better served here. If not, it is noted that it is pointed elsewhere."""
-        key, now = (who, home), self._clock.monotonic()
+        key, now = (id(who), home), self._clock.monotonic()
         before = self._pointed.pop(key, None)
         if before is not None and before.stays_until > now:
             note = before
         elif before is not None and before.offset == offset and now - before.at < _BACK_S:
             note = before._replace(stays_until=now + _STAY_S)
         else:
-            note = _Pointed(now, offset)
+            note = _Pointed(who, now, offset)
         self._pointed[key] = note
         if len(self._pointed) > _POINTED_MAX:
             self._pointed.popitem(last=False)

@@ -33,6 +33,7 @@ from holdfast.types import PartitionId
 log = logging.getLogger(__name__)
 
 _PAUSE_S = 0.2
+_TOGETHER_S = 0.02
 _AGAIN_S, _AGAIN_S_MAX = 1.0, 60.0
 
 
@@ -121,6 +122,7 @@ class Leadership:
 
     async def _give_on(self) -> None:
         while self._gives:
+            await self._calls.pause(_TOGETHER_S)  # Those of a broker that is drained are flushed at the same time.
             some, self._gives = self._gives, []
             try:
                 await self._give_some(some)

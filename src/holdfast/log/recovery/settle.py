@@ -34,7 +34,7 @@ from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 
-_AT_A_TIME = 32
+_AT_A_TIME = 64
 
 
 class Settled(NamedTuple):
