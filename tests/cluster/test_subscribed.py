@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import threading
 import time
@@ -18,6 +19,8 @@ from tests.cluster.test_many_transactions import Guarded
 from tests.cluster.test_pair import SEVERAL, Cluster
 from tests.kill.numbers import QUIET
 from tests.support.broker_process import COMMAND
+from tests.support.faulty_proxy import Fault, FaultyProxy
+from tests.support.s3_server import S3Server, missing
 
 from holdfast.client import SecurityOptions
 from holdfast.errors import Rejected
@@ -187,38 +190,67 @@ async def all_of(address: str, **options: object) -> list[Event]:
         return [event async for event in found]
 
 
-def test_a_subscription_goes_on_wherever_partitions_go(tmp_path: Path) -> None:
-    """C1, C2, C5, S1, S5: one broker is killed, the one that was asked is drained and stopped; every event is there."""
-    store = str(tmp_path / "store")
-    with many(tmp_path, *LEASES) as cluster:
-        served = start_serving(cluster, 1, 2, 3)
-        make_topics(cluster)
-        for topic in TOPICS:
-            until_led_by(cluster, 1, {1, 2, 3}, topic=topic)
-        writer, follower = Writer(cluster.bootstrap), Follower(served[1])
-        follower.until_all(writer, 200)
-        cluster.brokers[3].kill()
-        for topic in TOPICS:
-            until_led_by(cluster, 2, {1, 2}, topic=topic)
-        follower.until_all(writer, 200)
-        subprocess.run([COMMAND, "cluster", "drain", store, "1"], check=True)
-        for topic in TOPICS:
-            until_led_by(cluster, 2, {2}, topic=topic)
-        follower.until_all(writer, 100)
-        assert follower.subscription is not None
-        assert follower.subscription.stats.moved > 0
-        cluster.brokers[1].stop()
-        follower.until_all(writer, 100)
-        acked = writer.stop()
-        follower.until_all(writer)
-        check(follower.stop(), acked)
-        again = asyncio.run(all_of(served[2], since=0))
-        assert not any(each.late for each in again)
-        check(again, acked)
-        count, cursor = follower.cursors[len(follower.cursors) // 2]
-        rest = asyncio.run(all_of(served[2], cursor=str(cursor)))
-        seen = [place_of(each) for each in follower.events[:count]]
-        assert sorted(seen + [place_of(each) for each in rest]) == sorted(acked)
+@pytest.mark.s3
+def test_a_subscription_goes_on_wherever_partitions_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C1, C2, C5, S1, S5: one broker is stopped for a while, cut off from the store, and killed; the one that was asked
+    is drained and ends. Every event is there."""
+    if reason := missing():
+        pytest.skip(reason)
+    with S3Server() as server, FaultyProxy(server.port) as proxy:
+        server.tell(monkeypatch)
+        store = f"s3://{server.fresh_bucket()}"
+        with many(tmp_path, *LEASES, store=store) as cluster:
+            served = start_serving(cluster, 1, 2)
+            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
+            start_serving(cluster, 3)
+            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
+            make_topics(cluster)
+            all_lead(cluster, 1, {1, 2, 3})
+            writer, follower = Writer(cluster.bootstrap), Follower(served[1])
+            follower.until_all(writer, 200)
+            cluster.brokers[3].signal(signal.SIGSTOP)
+            try:
+                all_lead(cluster, 2, {1, 2})
+                follower.until_all(writer, 200)
+            finally:
+                cluster.brokers[3].signal(signal.SIGCONT)
+            all_lead(cluster, 1, {1, 2, 3})
+            proxy.plan = lambda method, path: Fault.CUT_BEFORE_REQUEST
+            all_lead(cluster, 2, {1, 2})
+            follower.until_all(writer, 200)
+            proxy.plan = lambda method, path: None
+            all_lead(cluster, 1, {1, 2, 3})
+            cluster.brokers[3].kill()
+            all_lead(cluster, 2, {1, 2})
+            follower.until_all(writer, 200)
+            drain_and_end(cluster, store, writer, follower, served[2])
+
+
+def all_lead(cluster: Cluster, number: int, who: set[int]) -> None:
+    """Wait until these lead all topics, as one broker tells it."""
+    for topic in TOPICS:
+        until_led_by(cluster, number, who, topic=topic)
+
+
+def drain_and_end(cluster: Cluster, store: str, writer: Writer, follower: Follower, address: str) -> None:
+    """The first hands over and stops; then all is held against what was acknowledged, also as it is read anew."""
+    subprocess.run([COMMAND, "cluster", "drain", store, "1"], check=True)
+    all_lead(cluster, 2, {2})
+    follower.until_all(writer, 100)
+    assert follower.subscription is not None
+    assert follower.subscription.stats.moved > 0
+    cluster.brokers[1].stop()
+    follower.until_all(writer, 100)
+    acked = writer.stop()
+    follower.until_all(writer)
+    check(follower.stop(), acked)
+    again = asyncio.run(all_of(address, since=0))
+    assert not any(each.late for each in again)
+    check(again, acked)
+    count, cursor = follower.cursors[len(follower.cursors) // 2]
+    rest = asyncio.run(all_of(address, cursor=str(cursor)))
+    seen = [place_of(each) for each in follower.events[:count]]
+    assert sorted(seen + [place_of(each) for each in rest]) == sorted(acked)
 
 
 def test_what_several_lead_is_told_to_clients_of_one(tmp_path: Path) -> None:
