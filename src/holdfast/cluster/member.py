@@ -34,11 +34,11 @@ from holdfast.io.store_errors import NewerFormat, StoreSetBack
 log = logging.getLogger(__name__)
 
 _JOINS_EVERY = 2  # Intervals: so often a leader looks who has joined, for clients that ask it,
+_OTHERS_EVERY = 3  # and, of these looks, in one of so many whether the others still live: nobody waits for their end.
 _LEAVE_S, _UNHEARD_LEAVE_S = 5.0, 1.0  # To say that we leave; and where the store did not hear us before.
 _GONE_S = 30.0  # So long clients are still told of a broker that has gone, from when we first know of it.
-_LOOK = 1.1  # Intervals between two looks at others: each finds a beat that is new,
-_LATE_S = 0.01  # and the last one comes so long after the moment at which one falls silent.
-_OTHERS_EVERY = 3  # and, of these looks, in one of so many whether the others still live: nobody waits for their end.
+_LOOK = 1.1  # Intervals between two looks, where many lead: each finds a beat that is new;
+_LATE_S = 0.01  # and one comes so long after the moment at which somebody falls silent.
 
 
 class LifeEnded(Fenced):

@@ -33,7 +33,7 @@ NAME = "store.json"
 KIND = "servedstore"
 FORMAT = 1
 INSIDE = "objects"  # Where the store is, unless another is named.
-_AGAIN_S = 30.0
+AGAIN_S = 30.0  # Where it cannot be written, it is tried again after this.
 
 
 class StoreElsewhere(Rejected):
@@ -88,7 +88,7 @@ async def keeping_served(data: Path, url: str, calls: BlockingCalls) -> AsyncIte
     try:
         await calls.local(write_served, data, url)
     except OSError as failure:
-        log.warning("%s: name the store of %s to every command until it can be written (--store)", failure, data)
+        tell_unwritten(data, failure)
         trying = asyncio.ensure_future(_keep_trying(data, url, calls))
     try:
         yield
@@ -97,9 +97,13 @@ async def keeping_served(data: Path, url: str, calls: BlockingCalls) -> AsyncIte
             trying.cancel()
 
 
+def tell_unwritten(data: Path, failure: OSError) -> None:
+    log.warning("%s: name the store of %s to every command until it can be written (--store)", failure, data)
+
+
 async def _keep_trying(data: Path, url: str, calls: BlockingCalls) -> None:
     while True:
-        await asyncio.sleep(_AGAIN_S)
+        await asyncio.sleep(AGAIN_S)
         try:
             await calls.local(write_served, data, url)
         except OSError as failure:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.level import LEVEL
 from holdfast.cluster.metadata import raise_level
-from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Rejected
-from holdfast.io.chance import SystemChance
-from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Objects
-from holdfast.io.versions import VersionRetries
+from holdfast.operate.members import operators_log
 
 
 def upgrade(objects: Objects, wait: Callable[[float], None]) -> dict[str, Any]:
@@ -22,8 +18,7 @@ def upgrade(objects: Objects, wait: Callable[[float], None]) -> dict[str, Any]:
     Raises Rejected if nobody lives, if this release knows less than they do, and BrokersBehind if one that knows less
     has joined in the same moment.
     """
-    patience = VersionRetries(SystemClock(), SystemChance(), wait)
-    log = MetadataLog(objects, read_cluster(objects), "", patience, "operator")
+    log = operators_log(objects, wait)
     before, lives = log.metadata.level, log.metadata.lives
     known = {each.broker: each.level for each in lives.eldest_first}
     if not known:

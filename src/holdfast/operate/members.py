@@ -59,11 +59,15 @@ def look_at_members(objects: Objects, wait: Callable[[float], None]) -> dict[str
     }
 
 
+def operators_log(objects: Objects, wait: Callable[[float], None]) -> MetadataLog:
+    """The metadata of a cluster, for who changes it without being one of its brokers."""
+    patience = VersionRetries(SystemClock(), SystemChance(), wait)
+    return MetadataLog(objects, read_cluster(objects), "", patience, "operator")
+
+
 def wish_for(objects: Objects, wait: Callable[[float], None], topic: str, partition: int, broker: int) -> None:
     """Let a broker lead a partition: whoever does hands it over. Raises Rejected if there is no such one."""
-    log = MetadataLog(
-        objects, read_cluster(objects), "", VersionRetries(SystemClock(), SystemChance(), wait), "operator"
-    )
+    log = operators_log(objects, wait)
     metadata = log.metadata
     found = metadata.topic(topic)
     if not metadata.leads.is_spread:
@@ -84,7 +88,7 @@ def drain(objects: Objects, wait: Callable[[float], None], broker: int, seconds:
     Raises Rejected if nobody else could lead, and Unavailable if it takes longer: it goes on, and may be asked again.
     """
     clock = SystemClock()
-    log = MetadataLog(objects, read_cluster(objects), "", VersionRetries(clock, SystemChance(), wait), "operator")
+    log = operators_log(objects, wait)
     lives = log.metadata.lives
     if not log.metadata.leads.is_spread:
         raise Rejected("one broker leads everything here: stop it, and another takes over (cluster.leaders=many)")

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from holdfast.cluster.served_store import chosen_store, read_served, recorded, write_served
+from holdfast.cluster.served_store import AGAIN_S, chosen_store, read_served, recorded, tell_unwritten, write_served
 from holdfast.errors import Rejected
 from holdfast.io.address import Address, parse_address
 
@@ -29,7 +29,6 @@ log = logging.getLogger("holdfast")
 
 WORKERS_MAX = 64
 _LOOK_S = 0.1
-_WRITE_AGAIN_S = 30.0
 _AGAIN_S = 1.0  # A worker that ends at once is not started more often.
 _STOPS = signal.SIGTERM, signal.SIGINT
 
@@ -158,9 +157,8 @@ class StoreNote:
                 write_served(self._data, self._store)
                 self._due_at = None
         except OSError as failure:
-            self._due_at = time.monotonic() + _WRITE_AGAIN_S
-            said = "%s: name the store of %s to every command until it can be written (--store)"
-            log.warning(said, failure, self._data)
+            self._due_at = time.monotonic() + AGAIN_S
+            tell_unwritten(self._data, failure)
 
     def _is_served(self, worker: Path) -> bool:
         try:
