@@ -115,6 +115,27 @@ def test_who_asks_on_and_on_does_not_keep_a_broker_from_its_end() -> None:
     asyncio.run(run())
 
 
+def test_who_was_never_answered_is_reset() -> None:
+    """A4: an end before the first answer is taken for a refusal by clients that try again after an error."""
+
+    async def run() -> None:
+        server = Server(QuickWork(), ConnectionLimits(), SystemClock())
+        bound = bind(Address("127.0.0.1", 0))
+        await server.listen([OpenListener.plain(bound)])
+        silent, _ = await asyncio.open_connection(*bound.getsockname())
+        answered, writer = await asyncio.open_connection(*bound.getsockname())
+        writer.write(produce_request(0))
+        await answered.readexactly(8)
+        while server.connection_count < 2:
+            await asyncio.sleep(0)
+        await server.stop(8)
+        with pytest.raises(ConnectionResetError):
+            await asyncio.wait_for(silent.read(), 30)
+        assert await asyncio.wait_for(answered.read(), 30) == b""
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("leaves", [False, True])
 def test_what_is_late_is_worked_on_no_more(leaves: bool) -> None:
     """A4: behind the limit the log is closed, and nothing may run into that: neither what waits, nor what had begun."""

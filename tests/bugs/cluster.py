@@ -153,6 +153,17 @@ BUGS = [
         (f"{MEMBERS}::test_who_is_not_seen_to_own_the_store_has_no_lease",),
     ),
     Bug(
+        "a broker without a lease seems to be none to those who come",
+        (
+            Edit(
+                "broker/net/connection.py",
+                "        if isinstance(failure, Unavailable):\n            self._reset_if_new()\n",
+                "",
+            ),
+        ),
+        ("tests/cluster/test_pair.py::test_a_leader_that_is_cut_off_from_the_store_answers_nobody",),
+    ),
+    Bug(
         "a leader does not look whether it was ended",
         (Edit(_MEMBER, "        if not lives.has(self.life.life):\n", "        if False:\n"),),
         (f"{MEMBERS}::test_a_leader_that_was_stopped_has_no_lease_when_it_goes_on",),

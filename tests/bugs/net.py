@@ -15,6 +15,15 @@ BUGS = [
         ("tests/broker/test_stop.py::test_who_asks_on_and_on_does_not_keep_a_broker_from_its_end",),
     ),
     Bug(
+        "a broker that stops says goodbye to those whom it never answered",
+        (
+            Edit(
+                "broker/net/connection.py", "        self._reset_if_new()\n        self.close()", "        self.close()"
+            ),
+        ),
+        ("tests/broker/test_stop.py::test_who_was_never_answered_is_reset",),
+    ),
+    Bug(
         "a backup writes into any folder",
         (
             Edit(

@@ -7,6 +7,8 @@ import json
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import threading
 import time
@@ -41,6 +43,7 @@ from holdfast.client import Client
 from holdfast.client.errors import NodeUnreachable
 from holdfast.cluster.level import LEVEL
 from holdfast.errors import Unavailable
+from holdfast.protocol.api import Key
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
 
@@ -283,6 +286,18 @@ def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path
             assert client.metadata([]).controller == 2
 
 
+def resets(address: str) -> bool:
+    """Whether who has just come hears of an error. A mere end is a refusal to franz-go: it gives up what it writes."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as link:
+        link.sendall(struct.pack(">ihhih", 10, Key.API_VERSIONS, 0, 7, -1))
+        try:
+            link.recv(1)
+        except ConnectionResetError:
+            return True
+    return False
+
+
 @pytest.mark.s3
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE_REQUEST, Fault.HOLD_ANSWER])
 def test_a_leader_that_is_cut_off_from_the_store_answers_nobody(
@@ -309,6 +324,7 @@ def test_a_leader_that_is_cut_off_from_the_store_answers_nobody(
                 writers.more()
                 with pytest.raises(Unavailable), Client(cluster.brokers[1].address, patience_s=0.5) as client:
                     client.list_groups()
+                assert resets(cluster.brokers[1].address)
                 proxy.plan = lambda method, path: None
                 cluster.until(1, "joins the cluster again")
                 cluster.until(1, "broker 1 joined the cluster, life 3", 60.0)

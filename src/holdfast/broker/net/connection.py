@@ -16,6 +16,7 @@ import fcntl
 import logging
 import select
 import socket
+import struct
 import termios
 from collections import deque
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from holdfast.broker.net.frames import SHARED_SIZE, Frames
 from holdfast.broker.net.one_batch import decode_one
 from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
 from holdfast.broker.net.request import SHARED_PACE, Request, Wait, new_request
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import decode_request_header
@@ -42,6 +43,7 @@ _REQUESTS_MAX = 128  # Of one connection, at the same time.
 _UNTAKEN_SIZE = 1 << 20  # Bytes of answers the client has not taken: past this it is not served further.
 _SMALL_SIZE = 8 << 10  # Who holds less than this is read on although all together hold too much: fetches, heartbeats.
 _HELD_LOOK_S = 1.0  # A connection that is held by a quota is looked at so often: its client may have gone.
+_NO_LINGER = struct.pack("ii", 1, 0)  # A socket is reset when it is closed.
 _BYTES_A_SECOND = 256 << 10  # A large request has a second more for so many bytes of it.
 
 
@@ -392,6 +394,8 @@ class Connection(asyncio.BufferedProtocol):
     def refuse(self, failure: Exception) -> None:
         """What the client sent cannot be answered: say why in the log, and close."""
         self._server.lines.warning("%s: connection closed: %s", self.peer, failure)
+        if isinstance(failure, Unavailable):
+            self._reset_if_new()
         self._drop()
 
     def _drop(self) -> None:
@@ -413,12 +417,19 @@ class Connection(asyncio.BufferedProtocol):
             with contextlib.suppress(RuntimeError):
                 self._transport.close()
 
+    def _reset_if_new(self) -> None:
+        """Who was never answered hears of an error when we close, and tries again: a mere end is a refusal to some."""
+        link = None if self._transport is None else self._transport.get_extra_info("socket")
+        if link is not None and self._out is not None and not self._out.has_begun:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+
     def stop(self) -> None:
         """Close, and work on nothing any more, whether the client is there or not."""
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
             self._task = None
+        self._reset_if_new()
         self.close()
         if self._is_lost:
             self._end()

@@ -35,6 +35,11 @@ class Outgoing:
         self.taken_at = 0.0  # When that was.
 
     @property
+    def has_begun(self) -> bool:
+        """Whether anything was ever answered."""
+        return self.taken_at > 0
+
+    @property
     def size(self) -> int:
         """Bytes that the client has not taken."""
         return self._counted
