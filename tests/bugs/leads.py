@@ -19,7 +19,58 @@ _SHARED = "broker/shared_topics.py"
 
 SILENT = "tests/cluster/test_many_stores.py::test_a_broker_that_stops_waits_for_no_store_that_says_nothing"
 
+LEFTOVERS = "tests/cluster/test_leftovers.py"
+_LEFTOVERS = "log/ownership/leftovers.py"
+
 BUGS = [
+    Bug(
+        "cluster: only who has a partition of a topic open deletes its objects",
+        (
+            Edit(
+                _SHARED,
+                "            self._to_delete.add(opened.topic.topic_id)  # Perhaps nobody leads any of it.\n",
+                "",
+            ),
+        ),
+        (f"{LEFTOVERS}::test_a_topic_that_nobody_leads_is_deleted_by_who_is_asked",),
+    ),
+    Bug(
+        "cluster: who has given a partition away leaves what it still puts of a deleted topic",
+        (
+            Edit(
+                _SHARED,
+                "            if topic.topic_id in self._to_delete:\n",
+                "            if any(isinstance(each, PartitionLog) for each in opened.logs):\n",
+            ),
+        ),
+        (f"{LEFTOVERS}::test_a_topic_that_nobody_leads_is_deleted_by_who_is_asked",),
+    ),
+    Bug(
+        "cluster: nobody goes on with the deletions of a broker that is gone",
+        (Edit(_LEFTOVERS, "if not is_eldest or not (self._has_gone", "if True or not (self._has_gone"),),
+        (f"{LEFTOVERS}::test_what_a_lost_broker_was_deleting_is_deleted_by_another",),
+    ),
+    Bug(
+        "cluster: leftovers are looked for before the one that is gone is settled, and not behind",
+        (Edit(_LEFTOVERS, "for each in lives.eldest_first).union(lives.over)", "for each in lives.eldest_first)"),),
+        (f"{LEFTOVERS}::test_what_a_lost_broker_was_deleting_is_deleted_by_another",),
+    ),
+    Bug(
+        "cluster: what arrives late of a deleted topic stays",
+        (Edit(_LEFTOVERS, "now + 2 * GRACE_S if self._has_gone else _NEVER", "_NEVER"),),
+        (f"{LEFTOVERS}::test_what_a_lost_broker_was_deleting_is_deleted_by_another",),
+    ),
+    Bug(
+        "cluster: leftovers that could not be deleted are forgotten",
+        (
+            Edit(
+                _LEFTOVERS,
+                "        count = await self._delete(metadata)\n",
+                "        self._has_gone = False\n        count = await self._delete(metadata)\n",
+            ),
+        ),
+        (f"{LEFTOVERS}::test_leftovers_that_cannot_be_deleted_are_looked_for_again",),
+    ),
     Bug(
         "cluster: partitions that are given away together are given one by one",
         (

@@ -30,7 +30,7 @@ from holdfast.io.objects.faulty import Call, FailAfter, FailBefore, FailEarly, F
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.context import Environment
-from holdfast.log.errors import LogsStopped
+from holdfast.log.errors import LogsStopped, PartitionDeleted
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.leadership import Leadership, LedStore
 from holdfast.log.ownership.life_seat import LifeSeat
@@ -107,7 +107,7 @@ class LifeOfBroker:
         try:
             await getattr(self, name)()
             self.world.counts[name] += 1
-        except (Unavailable, Fenced, LifeOver, LeaderOther, TopicUnknown, LogsStopped):
+        except (Unavailable, Fenced, LifeOver, LeaderOther, TopicUnknown, LogsStopped, PartitionDeleted):
             self.world.counts[f"{name} failed"] += 1
 
     # What a life does

@@ -28,6 +28,7 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.record.build import build
 from holdfast.record.records import Record
+from holdfast.segment.names import topic_prefixes
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
 
@@ -212,7 +213,10 @@ def config_of(cluster: Cluster, number: int, name: str) -> str:
 
 
 def test_topics_are_made_changed_and_deleted_through_any_broker(tmp_path: Path) -> None:
-    """C8: what one was asked for is seen by all; one that was away when a topic went starts. The test of C8."""
+    """C8, D4: what one was asked for is seen by all; one that was away when a topic went starts. The test of C8.
+
+    What a broker that is gone has left of the topic goes, too.
+    """
     with many(tmp_path, *QUICK, "cluster.lease_ms=4000", "cluster.takeover_ms=6000") as cluster:
         start(cluster, 1, 2)
         one, two = (AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[at].address}) for at in (1, 2))
@@ -224,12 +228,20 @@ def test_topics_are_made_changed_and_deleted_through_any_broker(tmp_path: Path) 
         wait_until(lambda: config_of(cluster, 1, "retention.ms") == "7000", "a change is not seen")
         cluster.brokers[2].kill()
         until_led_by(cluster, 1, {1})
+        with Client(cluster.brokers[1].address) as client:
+            topic_id = client.topic(TOPIC).id
+        assert topic_id is not None
+        left = tmp_path / "store" / topic_prefixes(topic_id)[1] / "left"
         one.delete_topics([TOPIC])[TOPIC].result()
         one.create_topics([NewTopic(TOPIC, 2)])[TOPIC].result()
         start(cluster, 2)
         until_led_by(cluster, 2, {1, 2}, 60.0)
         assert len(leaders(cluster, 2)) == 2
         assert config_of(cluster, 2, "retention.ms") != "7000"
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.write_bytes(b"put late")
+        assert cluster.brokers[1].stop() == 0
+        wait_until(lambda: not left.exists(), "an object of a deleted topic stays")
 
 
 def wait_until(is_so: Callable[[], bool], wrong: str, seconds: float = 30.0) -> None:

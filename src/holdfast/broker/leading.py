@@ -48,6 +48,7 @@ from holdfast.io.versions import VersionRetries
 from holdfast.log.context import Environment
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.leadership import Leadership, LedStore
+from holdfast.log.ownership.leftovers import Leftovers
 from holdfast.log.ownership.life_seat import LifeSeat
 from holdfast.log.ownership.owner import Here
 from holdfast.log.partition.partition import PartitionLog
@@ -65,6 +66,7 @@ _CARE_S = 1.0
 _NEXT_CARES_S = 5.0  # Who is not the eldest leaves it so long to those who are older: all would do the same work.
 _BALANCE_S = 3.0
 _REACH_S = 5.0
+_LEFTOVERS_AGAIN_S = 60.0  # After they could not be looked for.
 _MOVES_MAX = 16
 _SENT_AWAY = (Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID, Code.NOT_COORDINATOR)
 
@@ -100,6 +102,7 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
     environment = Environment(objects, calls, around.clock, around.chance)
     rounds = OffLoopObjects(around.rounds) if around.rounds else objects
     leadership = Leadership(metadata, seat, LedStore(environment, rounds, limited(settings.log)))
+    leftovers = Leftovers(environment, life.life)
     logs = await Logs.open(
         around.wal_directory,
         around.objects,
@@ -140,7 +143,7 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
             peers = Peers(life.life, secret, link, lambda: metadata.metadata.version)
             stack.callback(peers.close)
             found = await assemble(stack, around, broker, logs, topics, users, producer_ids, heavy, peers)
-            leading = Leading(found, topics, metadata, leadership, life, calls, link, peers)
+            leading = Leading(found, topics, metadata, leadership, leftovers, life, calls, link, peers)
             leading.start()
             try:
                 door = PeerDoor(found.broker, life.life, secret)
@@ -170,6 +173,7 @@ class Leading:
         topics: SharedTopics,
         metadata: MetadataLog,
         leadership: Leadership,
+        leftovers: Leftovers,
         life: BrokerLife,
         calls: BlockingCalls,
         link: TcpLink,
@@ -187,6 +191,7 @@ class Leading:
         self._topics = topics
         self._metadata = metadata
         self._leadership = leadership
+        self._leftovers = leftovers
         self._life = life
         self._calls = calls
         self._clock = found.context.clock
@@ -204,7 +209,7 @@ class Leading:
 
     def start(self) -> None:
         follow = self._follow_on, self._follow_groups_on, self._follow_shares_on, self._follow_transactions_on
-        work = *follow, self._care_on, self._carry_out_on, self._balance_on, self._reach_on
+        work = *follow, self._care_on, self._look_on, self._carry_out_on, self._balance_on, self._reach_on
         self._tasks = [asyncio.ensure_future(each()) for each in work]
         self._note_moved()  # While coordinators were opened, partitions may have come.
 
@@ -343,6 +348,13 @@ class Leading:
         count = await self._leadership.care()
         if count:
             await self._topics.follow()
+
+    async def _look_on(self) -> None:
+        what = "what is left of deleted topics is looked for"
+        while True:
+            await self._calls.pause(_CARE_S)
+            if not await self._tried(what, self._leftovers.look(self._metadata.metadata)):
+                await self._calls.pause(_LEFTOVERS_AGAIN_S)
 
     # Moves
 

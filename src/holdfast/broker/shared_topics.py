@@ -47,6 +47,7 @@ class SharedTopics(Topics):
         self._looked_at = 0.0
         self._configs_seen = self.metadata.broker_configs
         self._moving: set[PartitionId] = set()  # On their way to others: nobody finds them.
+        self._to_delete: set[UUID] = set()  # Topics of which we may have put objects: these go with the topic.
         self.on_moved: Callable[[], None] = lambda: None  # Who else has to know that partitions have come or gone,
         self.on_dropped: Callable[[], None] = lambda: None  # and that a topic is deleted.
         self.is_late = False  # Something of ours could not be opened, and is to be tried again.
@@ -108,6 +109,7 @@ class SharedTopics(Topics):
         lead = self.metadata.leads.of(home)
         if lead.life != self.life or home in self._moving:
             return self._led_by(home)
+        self._to_delete.add(topic.topic_id)
         async with self._opening:
             try:
                 return await self._logs.partition(home, settings, lead.epoch)
@@ -193,9 +195,10 @@ class SharedTopics(Topics):
         """A topic is deleted."""
         topic = opened.topic
         try:
-            if any(isinstance(each, PartitionLog) for each in opened.logs):
+            if topic.topic_id in self._to_delete:
                 await self._logs.delete_topic(topic.topic_id)
         finally:
+            self._to_delete.discard(topic.topic_id)
             self._remove(opened)
         self.on_moved()
         self.on_dropped()
@@ -227,6 +230,7 @@ class SharedTopics(Topics):
         async with self._changing:
             if self.find_id(opened.topic.topic_id) is None:
                 raise TopicUnknown(opened.topic.name)
+            self._to_delete.add(opened.topic.topic_id)  # Perhaps nobody leads any of it.
             with contextlib.suppress(TopicUnknown):
                 await self._commit(delete_topic(opened.topic.topic_id))
             await self._catch_up()
