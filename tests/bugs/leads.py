@@ -24,6 +24,14 @@ _LEFTOVERS = "log/ownership/leftovers.py"
 
 BUGS = [
     Bug(
+        "cluster: the leader of everything waits for a store that says nothing when it stops",
+        (Edit("cli/serve/cluster.py", ", is_heard=lambda: member.is_heard)", ")"),),
+        (
+            "tests/cluster/test_many_stores.py::"
+            "test_the_leader_of_everything_waits_for_no_store_that_says_nothing_when_it_stops",
+        ),
+    ),
+    Bug(
         "cluster: only who has a partition of a topic open deletes its objects",
         (
             Edit(

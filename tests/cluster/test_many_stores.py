@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.test_many import PATIENT, many, start, until_led_by
-from tests.cluster.test_pair import Writers
+from tests.cluster.test_pair import Cluster, Writers
 from tests.kill.numbers import PARTITIONS, TOPIC
 from tests.support.broker_process import COMMAND
 from tests.support.faulty_proxy import Fault, FaultyProxy
@@ -21,6 +21,8 @@ from holdfast.client import Client
 from holdfast.client.errors import NotNow
 from holdfast.record.build import build
 from holdfast.record.records import Record
+
+_LEASES = ("cluster.lease_renew_ms=200", "cluster.lease_ms=1500", "cluster.takeover_ms=2500")
 
 
 def in_segments(store: str) -> dict[int, int]:
@@ -76,11 +78,10 @@ def test_a_broker_that_stops_waits_for_no_store_that_says_nothing(
     """C2, C5: it says what it leaves behind, and ends; another serves all that was acknowledged."""
     if reason := missing():
         pytest.skip(reason)
-    leases = ("cluster.lease_renew_ms=200", "cluster.lease_ms=1500", "cluster.takeover_ms=2500")
     long = ("cluster.drain_ms=600000", "log.close_timeout_ms=600000", "log.flush_age_ms_max=3600000")
     with S3Server() as server, FaultyProxy(server.port) as proxy:
         server.tell(monkeypatch)
-        with many(tmp_path, *leases, *long, store=f"s3://{server.fresh_bucket()}") as cluster:
+        with many(tmp_path, *_LEASES, *long, store=f"s3://{server.fresh_bucket()}") as cluster:
             monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
             start(cluster, 1)
             monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
@@ -102,4 +103,37 @@ def test_a_broker_that_stops_waits_for_no_store_that_says_nothing(
             said = "\n".join(first.said)
             assert "are not handed over: the store does not answer. What they have acknowledged is in the store" in said
             assert "broker 1 could not say that it leaves" in said
+            writers.check(cluster.brokers[2].address)
+
+
+@pytest.mark.s3
+def test_the_leader_of_everything_waits_for_no_store_that_says_nothing_when_it_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C2, C5: as one of many does."""
+    if reason := missing():
+        pytest.skip(reason)
+    long = ("log.close_timeout_ms=600000", "log.flush_age_ms_max=3600000")
+    with S3Server() as server, FaultyProxy(server.port) as proxy:
+        server.tell(monkeypatch)
+        with Cluster(tmp_path, f"s3://{server.fresh_bucket()}", (*_LEASES, *long)) as cluster:
+            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
+            first = cluster.start(1)
+            cluster.until(1, "broker 1 leads")
+            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
+            cluster.start(2)
+            cluster.until_known()
+            cluster.make_topic()
+            writers = Writers(cluster.bootstrap)
+            try:
+                writers.more()
+                proxy.plan = lambda method, path: Fault.HOLD_ANSWER
+                began = time.monotonic()
+                assert first.stop(120) == 0
+                print(f"stopped after {time.monotonic() - began:.1f} s")
+                cluster.until(2, "broker 2 leads")
+                writers.more()
+            finally:
+                writers.end()
+            assert "are not handed over: the store does not answer" in "\n".join(first.said)
             writers.check(cluster.brokers[2].address)

@@ -12,6 +12,7 @@ from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import settings_now
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.coordinators import GroupTopics, ProducerIdBlocks, open_groups, open_shares, open_transactions
+from holdfast.broker.draining import tell_left, within
 from holdfast.broker.elsewhere import Others, nobody_else
 from holdfast.broker.guard.audit import Audit
 from holdfast.broker.guard.gate import Gate
@@ -78,6 +79,7 @@ class BrokerEnvironment:
     reserve_size: int = 0  # Bytes of the disk kept for the way back when it is full.
     here: Here | None = None  # Which data directory it is.
     others: Others = nobody_else  # Brokers that share the store.
+    is_heard: Callable[[], bool] | None = None  # Whether the store answers, if others go on with what is left there.
 
     @classmethod
     def real(
@@ -145,6 +147,7 @@ async def opened(
     Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
     """
     close_ms: int | None = FAILED_CLOSE_MS
+    is_cut_off = False
     if settings.check_store and not settings.is_member:  # First: whoever goes on claims the store, and others hear it.
         await around.calls.run(_check_alone, around)
     heavy = ThreadCalls(1) if around.threaded else around.calls
@@ -199,9 +202,25 @@ async def opened(
         async with AsyncExitStack() as stack:
             yield await assemble(stack, around, settings.broker, logs, topics, users, producer_ids, heavy)
             close_ms = None
+        if around.is_heard is not None and logs.failure is None:
+            close_ms, is_cut_off = await _flushed(logs, settings.log, around.is_heard, around.clock)
     finally:
         heavy.close()
-        await logs.close(close_ms)
+        await logs.close(close_ms, is_cut_off=is_cut_off)
+
+
+async def _flushed(
+    logs: Logs, settings: LogSettings, is_heard: Callable[[], bool], clock: Clock
+) -> tuple[int | None, bool]:
+    """Flush all, unless the store does not answer: others go on with what it has. How long to wait for more of it then,
+    and whether it answers nobody."""
+    failure = await within(logs.flush_all(), settings.close_timeout_ms / 1000, is_heard, clock)
+    if failure is None:
+        return None, False
+    is_cut_off = not is_heard()
+    if is_cut_off:
+        tell_left(failure, logs.partitions)
+    return FAILED_CLOSE_MS, is_cut_off
 
 
 def _check_alone(around: BrokerEnvironment) -> None:

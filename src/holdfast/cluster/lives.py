@@ -89,16 +89,17 @@ class Lives:
         if len(self.by_broker) >= LIVES_MAX:
             raise TooManyBrokers(LIVES_MAX)
         made = BrokerLife.from_row(broker, {**row, "life": self.last + 1})
-        gone = {each: found for each, found in self.gone.items() if each != broker}
         lives = MappingProxyType({**self.by_broker, broker: made})
-        return replace(self, last=made.life, by_broker=lives, gone=MappingProxyType(gone))
+        return replace(self, last=made.life, by_broker=lives, gone=MappingProxyType(dict(self._gone_but(broker))))
+
+    def _gone_but(self, broker: int) -> list[tuple[int, BrokerLife]]:
+        return [each for each in self.gone.items() if each[0] != broker]
 
     def ended(self, broker: int, life: int) -> Lives:
         self.check(broker, life)
         left = {each: found for each, found in self.by_broker.items() if each != broker}
         leader = NOBODY if self.leader == life else self.leader
-        gone = {each: found for each, found in self.gone.items() if each != broker}
-        gone = dict([*gone.items(), (broker, self.by_broker[broker])][-GONE_MAX:])
+        gone = dict([*self._gone_but(broker), (broker, self.by_broker[broker])][-GONE_MAX:])
         return replace(
             self,
             leader=leader,

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.cluster.identity import read_cluster
 from holdfast.cluster.leads import wish
 from holdfast.cluster.lease import Lease, read_lease
-from holdfast.cluster.lives import BrokerLife, leave
+from holdfast.cluster.lives import BrokerLife, Lives, leave
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.chance import SystemChance
@@ -65,6 +65,14 @@ def operators_log(objects: Objects, wait: Callable[[float], None]) -> MetadataLo
     return MetadataLog(objects, read_cluster(objects), "", patience, "operator")
 
 
+def _life_of(lives: Lives, broker: int) -> BrokerLife:
+    life = lives.by_broker.get(broker)
+    if life is None:
+        there = ", ".join(str(each.broker) for each in lives.eldest_first) or "none"
+        raise Rejected(f"broker {broker} is not in the cluster: there are {there}")
+    return life
+
+
 def wish_for(objects: Objects, wait: Callable[[float], None], topic: str, partition: int, broker: int) -> None:
     """Let a broker lead a partition: whoever does hands it over. Raises Rejected if there is no such one."""
     log = operators_log(objects, wait)
@@ -74,11 +82,9 @@ def wish_for(objects: Objects, wait: Callable[[float], None], topic: str, partit
         raise Rejected("one broker leads everything here: there is nothing to move (cluster.leaders=many)")
     if not 0 <= partition < found.partitions:
         raise Rejected(f"there is no partition {topic}:{partition}: it has {found.partitions}")
-    if broker not in metadata.lives.by_broker:
-        there = ", ".join(str(each.broker) for each in metadata.lives.eldest_first) or "none"
-        raise Rejected(f"broker {broker} is not in the cluster: there are {there}")
+    life = _life_of(metadata.lives, broker)
     home = PartitionId(found.topic_id, partition)
-    if metadata.leads.of(home).life != metadata.lives.by_broker[broker].life:
+    if metadata.leads.of(home).life != life.life:
         log.commit(wish({home: broker}))
 
 
@@ -92,10 +98,7 @@ def drain(objects: Objects, wait: Callable[[float], None], broker: int, seconds:
     lives = log.metadata.lives
     if not log.metadata.leads.is_spread:
         raise Rejected("one broker leads everything here: stop it, and another takes over (cluster.leaders=many)")
-    life = lives.by_broker.get(broker)
-    if life is None:
-        there = ", ".join(str(each.broker) for each in lives.eldest_first) or "none"
-        raise Rejected(f"broker {broker} is not in the cluster: there are {there}")
+    life = _life_of(lives, broker)
     if all(each.life == life.life or each.life in lives.leaving for each in lives.eldest_first):
         raise Rejected(f"nobody else is there to lead what broker {broker} leads: start another first")
     if life.life not in lives.leaving:

@@ -118,7 +118,7 @@ async def led(
     stack.callback(calls.close)
     found = await stack.enter_async_context(
         opened(
-            replace(around, calls=calls, others=member.others),
+            replace(around, calls=calls, others=member.others, is_heard=lambda: member.is_heard),
             replace(settings, take_over=settings.take_over or was_seen),
         )
     )
