@@ -8,6 +8,29 @@ SEARCH = "tests/wal/test_crash_search.py::test_ten_thousand_crashes[0]"
 
 BUGS = [
     Bug(
+        "the system's memory lets go of what is not durable yet",
+        (
+            Edit(
+                "wal/commit/writer.py",
+                "        self._file.sync()\n        if not self._settings.keep_pages:\n"
+                "            self._uncache(round_.start + round_.size)\n",
+                "        if not self._settings.keep_pages:\n            self._uncache(round_.start + round_.size)\n"
+                "        self._file.sync()\n",
+            ),
+        ),
+        ("tests/wal/test_pages.py::test_only_what_is_durable_is_let_go_of",),
+    ),
+    Bug(
+        "the system's memory lets go of the block in which the next round begins",
+        (Edit("wal/commit/writer.py", "end = durable_end - durable_end % _UNCACHED_SIZE", "end = durable_end"),),
+        ("tests/wal/test_pages.py::test_only_what_is_durable_is_let_go_of",),
+    ),
+    Bug(
+        "of every chunk but the first the system's memory keeps all that is written",
+        (Edit("wal/commit/writer.py", "        self._uncached_end = 0\n\n", "\n"),),
+        ("tests/wal/test_pages.py::test_only_what_is_durable_is_let_go_of",),
+    ),
+    Bug(
         "ack before fsync",
         (
             Edit(

@@ -43,6 +43,7 @@ class PartitionSettings:
 class JournalSettings(WalSettings):
     """Where the write-ahead log is. What is said of chunks is about the one on disk, the rest about rounds."""
 
+    keep_pages: bool = False  # Whether the system's memory keeps what is durable: for tails beyond log.tail_size_max.
     place: str = "disk"  # disk: an ack means fsync; store: it means that the records are there. Then no disk is needed.
     store: str = ""  # Where rounds go, such as a bucket nearer by; empty: where segments go.
     interval_ms: int = 100  # A round is put so long after the one before; the first after a silence at once.

@@ -23,6 +23,7 @@ class WalSettings:
     payload_size_max: int = 256 * MIB  # Bytes of one entry.
     shared_frame_size_max: int = 4096  # Bytes of a frame of small entries; a bad byte on disk takes its whole frame.
     spares_max: int = 2  # Purged chunk files kept for reuse.
+    keep_pages: bool = True  # False: the system's memory lets go of what is durable; a start reads it from the disk.
     zero_ahead_size: int = 2 * MIB  # Bytes of a new file written ahead, so that most fsyncs change no file size.
     marker_delay_ms: int = 50  # Idle this long: a marker proves that all before it is durable.
 

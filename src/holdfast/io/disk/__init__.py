@@ -6,6 +6,7 @@ nothing else makes anything durable. All calls block and release the interpreter
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ class File(Protocol):
 
     def sync(self) -> None:
         """Make all bytes written so far durable. After an OSError nothing may be assumed of them."""
+
+    def uncache(self, position: int, size: int) -> None:
+        """Nobody is going to read these durable bytes soon: the memory that holds them may serve others."""
 
     def truncate(self, size: int) -> None:
         """Cut the file, or extend it with zeros."""
@@ -123,6 +127,11 @@ class RealFile:
 
     def sync(self) -> None:
         os.fdatasync(self._descriptor)
+
+    def uncache(self, position: int, size: int) -> None:
+        if hasattr(os, "posix_fadvise"):
+            with contextlib.suppress(OSError):  # It is advice.
+                os.posix_fadvise(self._descriptor, position, size, os.POSIX_FADV_DONTNEED)
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)

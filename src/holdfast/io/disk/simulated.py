@@ -290,6 +290,9 @@ class SimulatedFile:
     def sync(self) -> None:
         self._disk.sync(self._inode, self._generation)
 
+    def uncache(self, position: int, size: int) -> None:
+        pass
+
     def truncate(self, size: int) -> None:
         self._disk.truncate(self._inode, size, self._generation)
 

@@ -21,6 +21,7 @@ from holdfast.wal.commit.round import Round
 from holdfast.wal.settings import WalSettings
 
 _ZEROS_PER_WRITE = 16 << 10
+_UNCACHED_SIZE = 1 << 20  # So much at a time: a call for each small round would cost more than it saves.
 _JOIN_BELOW = 128 << 10  # One copy of a small round is cheaper than the system's walk over many small buffers.
 
 
@@ -48,6 +49,7 @@ class WalWriter:
         self._spares = spares  # Names of purged files that wait to be used again.
         self._file: File | None = None
         self._written_end = 0  # Blocks of the file below this have been written once.
+        self._uncached_end = 0  # What is below this is durable, and not in the system's memory.
         self._zeros = bytes(settings.zero_ahead_size)
         self._on_full = on_full
 
@@ -58,6 +60,18 @@ class WalWriter:
         assert self._file is not None
         self._write_at(round_.start, round_.buffers, round_.size)
         self._file.sync()
+        if not self._settings.keep_pages:
+            self._uncache(round_.start + round_.size)
+
+    def _uncache(self, durable_end: int) -> None:
+        """Memory that is used again at once costs a fraction of memory that has to be found; and nobody reads this.
+
+        The last block stays: the next round may begin in it.
+        """
+        end = durable_end - durable_end % _UNCACHED_SIZE
+        if end > self._uncached_end and self._file is not None:
+            self._file.uncache(self._uncached_end, end - self._uncached_end)
+            self._uncached_end = end
 
     def write_first(self, head: Sequence[Buffer], carried: Sequence[Buffer]) -> None:
         """Begin a chunk with what is carried over from the one before: the head comes last, and so proves the rest."""
@@ -79,6 +93,7 @@ class WalWriter:
         if self._file is None:
             self._file = self._directory.open(name)
         self._written_end = self._file.size()
+        self._uncached_end = 0
 
     def _name_file(self, name: str) -> bool:
         try:
