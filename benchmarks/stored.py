@@ -15,6 +15,7 @@ PARTS = {
     "broker": ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights"),
     "operate": ("operate-console",),
     "spark": ("spark-table",),
+    "subscribe": ("subscribe-followers",),
 }  # Of one benchmark, with results of their own.
 
 

@@ -1,10 +1,8 @@
 """How old events are when followers get them, live: by rate, followers and partitions, beside what producers wait.
 
-python -m benchmarks.subscribe.followers [rates=500,5000] [followers=1,4,16] [partitions=1,1000] [seconds=8] [results]
+python -m benchmarks.subscribe.followers [rates=500,5000,50000] [followers=0,1,4,16] [partitions=1,1000] [seconds=6]
 
-One broker process, one producer process, and one process with all followers: subscriptions, each on its own channel. An
-event's age is from being handed to the producer to being handed out; a producer's wait is until its ack. `followers=0`
-is the producer alone. With the word `results` the figures go to benchmarks/results/subscribe-followers.json.
+With the word `results` the figures are stored as benchmarks/results/subscribe-followers.
 """
 
 from __future__ import annotations
@@ -19,13 +17,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from benchmarks import machine
 from benchmarks.machine import CHECKOUT, around
+from benchmarks.results import new_run, publish
+from benchmarks.tables import Table
 from numpy.typing import NDArray
 
 from holdfast.client import Client
 from holdfast.subscribe import subscribe
 from holdfast.testing import RunningBroker, free_port, running_broker
 
+TITLE = "Events that followers get live"
+METHOD = """One broker process, one producer process, and one process with all followers: subscriptions, each on its own
+channel, that take batches. Events of 100 bytes are sent one by one at a steady rate, over all partitions in turn. An
+event's age is from being handed to the producer to being handed out; a producer's wait is until its ack. Without
+followers it is the producer alone. The first two seconds are not counted. All of them share the cores of this
+machine. The CPU is that of the broker until the last follower had the last event, in seconds for a second of load."""
 TOPIC = "followed"
 END_S = 20.0
 WARM_S = 2.0  # The first seconds are not counted.
@@ -143,19 +150,50 @@ def one(partitions: int, rate: int, followers: int, seconds: float) -> Any:
 
 def main() -> int:
     given = dict(each.split("=", 1) for each in sys.argv[1:] if "=" in each)
-    seconds = float(given.get("seconds", "8"))
+    seconds = float(given.get("seconds", "6"))
     if "produce" in sys.argv:
         produce(sys.argv[2], int(given["partitions"]), int(given["rate"]), seconds)
         return 0
     rows = []
     for partitions in map(int, given.get("partitions", "1,1000").split(",")):
-        for rate in map(int, given.get("rates", "500,5000").split(",")):
-            for followers in map(int, given.get("followers", "1,4,16").split(",")):
+        for rate in map(int, given.get("rates", "500,5000,50000").split(",")):
+            for followers in map(int, given.get("followers", "0,1,4,16").split(",")):
                 rows.append({**around(), **one(partitions, rate, followers, seconds)})
                 print(json.dumps(rows[-1]), flush=True)
-    if "results" in sys.argv:
-        (CHECKOUT / "benchmarks/results/subscribe-followers.json").write_text(json.dumps(rows, indent=1) + "\n")
+    stem = CHECKOUT / "benchmarks" / "results" / "subscribe-followers" if "results" in sys.argv else None
+    versions = machine.versions("grpcio", "protobuf", "pyarrow", "numpy", "confluent-kafka")
+    scale = {"rounds": 1, "seconds": seconds}
+    publish(new_run(scale, CHECKOUT, versions, rows), TITLE, METHOD, [table(rows)], stem)
     return 0
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Table:
+    """A row for each run."""
+    columns = [
+        "partitions, events/s, followers",
+        "age p50, ms",
+        "p99",
+        "ack p50, ms",
+        "p99",
+        "p99 ÷ without followers",
+        "events a message",
+        "CPU s/s",
+        "broker MiB",
+    ]
+    alone = {(row["partitions"], row["rate"]): row["ack_p99_ms"] for row in rows if not row["followers"]}
+    return Table("Live, by rate and followers", columns, [_cells(row, alone) for row in rows])
+
+
+def _cells(row: dict[str, Any], alone: dict[tuple[int, int], float]) -> list[str]:
+    name = f"{row['partitions']:,}, {row['rate']:,}, {row['followers']}"
+    acks = [f"{row['ack_p50_ms']:,.1f}", f"{row['ack_p99_ms']:,.1f}"]
+    cost = [f"{row['broker_cores']:.2f}", str(row["broker_mib"])]
+    if not row["followers"]:
+        return [name, "", "", *acks, "", "", *cost]
+    before = alone.get((row["partitions"], row["rate"]), 0.0)
+    slower = f"{row['ack_p99_ms'] / before:.1f}" if before > 0 else ""
+    ages = [f"{row['age_p50_ms']:,.1f}", f"{row['age_p99_ms']:,.1f}"]
+    return [name, *ages, *acks, slower, f"{row['events_per_batch']:.0f}", *cost]
 
 
 if __name__ == "__main__":
