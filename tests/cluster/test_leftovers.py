@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 from tests.cluster.leaders_world import BROKERS_MAX, NAME, PARTITIONS, TOPIC, LeadersWorld, LifeOfBroker
 from tests.log.log_world import fill, in_loop, turns
 
 from holdfast.cluster.lives import end
+from holdfast.errors import Unavailable
 from holdfast.io.objects.faulty import Call, FailBefore, Fault
+from holdfast.io.store_errors import StoreSetBack
 from holdfast.io.versions import GRACE_S
 from holdfast.log.context import Environment
 from holdfast.log.ownership.leftovers import Leftovers
@@ -25,7 +30,7 @@ class Deleting(LifeOfBroker):
     async def open_logs(self) -> None:
         await super().open_logs()
         environment = Environment(self.wire, self.calls, self.world.clock, self.chance)
-        self.leftovers = Leftovers(environment, self.life)
+        self.leftovers = Leftovers(environment, self.life, self.metadata.check_not_set_back)
 
     async def delete(self) -> None:
         await self.topics.delete(self.topics.get(NAME))
@@ -111,6 +116,22 @@ async def test_a_topic_that_nobody_leads_is_deleted_by_who_is_asked() -> None:
 
 
 @in_loop
+async def test_who_leads_a_topic_that_another_deletes_deletes_what_it_has_put_meanwhile() -> None:
+    """D4, K6: it did not know yet."""
+    world, leader, asked = await two_lives()
+    await asked.follow()
+    await asked.delete()
+    await turns()
+    assert not world.left
+    await fill(leader.open[HOME], 5)
+    await leader.open[HOME].flush()
+    assert world.left
+    await leader.follow()
+    await turns()
+    assert not world.left
+
+
+@in_loop
 async def test_what_a_lost_broker_was_deleting_is_deleted_by_another() -> None:
     """D4, K6: again when it is settled, since that puts objects, and when nothing can be under way any more."""
     world, lost, heir = await two_lives()
@@ -153,11 +174,51 @@ async def test_leftovers_that_cannot_be_deleted_are_looked_for_again() -> None:
     lost.kill()
     heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[lost.broker]))
     await heir.care()
-    with pytest.raises(Exception, match="fail"):
+    with pytest.raises(Unavailable):
         await heir.sweep()
     world.faults = lambda _: None
     await heir.sweep()
     assert not world.left
+
+
+@in_loop
+async def test_a_topic_that_cannot_be_deleted_keeps_no_other() -> None:
+    """D5: its objects may be locked; and nothing goes on behind a look that has failed."""
+    world, _, _ = await two_lives()
+    life = world.lives[0]
+    assert isinstance(life, Deleting)
+    gone = [UUID(int=100 + number) for number in range(11)]
+    for each in gone:
+        world.objects.put(f"{topic_prefixes(each)[0]}0", [b""])
+    locked = topic_prefixes(gone[0])[0]
+    world.faults = lambda call: FailBefore() if call.kind == "delete" and call.name.startswith(locked) else None
+    metadata = replace(life.metadata.metadata, deleted=tuple(gone))
+    anew = Leftovers(Environment(life.wire, life.calls, world.clock, life.chance), life.life, lambda: None)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await anew.look(metadata)
+        left = [each for each in gone if list(world.objects.list(topic_prefixes(each)[0]))]
+        assert left == gone[:1]
+    world.faults = lambda _: None
+    assert await anew.look(metadata) == 1
+
+
+@in_loop
+async def test_nothing_is_deleted_in_a_store_that_was_put_back() -> None:
+    """C4, O4: what was deleted since is there again, and wanted."""
+    world, _, heir = await two_lives()
+    before = {each.name: bytes(world.objects.get(each.name)) for each in world.objects.list("")}
+    first = world.lives[0]
+    await first.topics.delete(first.topics.get(NAME))
+    await turns()
+    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[first.broker]))
+    for each in list(world.objects.list("")):
+        world.objects.delete(each.name)
+    for name, data in before.items():
+        world.objects.put(name, [data])
+    with pytest.raises(StoreSetBack):
+        await heir.sweep()
+    assert world.left
 
 
 def denied(call: Call) -> Fault | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.wal.logs import append, held, open_log
+from tests.wal.logs import append, chunk_names, held, lines, open_log
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk import RealDirectory
 from holdfast.io.disk.simulated import SimulatedDisk, SimulatedFile
+from holdfast.wal import LogId
 
 MIB = 1 << 20
 PAYLOAD = 300_000
@@ -68,6 +69,26 @@ def test_who_reads_it_or_writes_little_keeps_it(size: int, count: int, keep: boo
         append(wal, 1, size=size)
         wal.flush()
     assert disk.let_go == []
+
+
+def test_a_round_in_a_file_that_is_used_again_ends_with_zeros() -> None:
+    """W1, D11: up to the end of its block, which the system would otherwise read before it could write."""
+    disk = UncachingDisk()
+    wal = open_log(disk, chunk_size_max=64 << 10, zero_ahead_size=0)
+    for _ in range(4):
+        entries = append(wal, 30, size=3_000)
+        wal.flush()
+        wal.purge(entries[-1][0])
+        wal.flush()
+    wal.append(LogId(1, entries[-1][0].index + 1), [b"x" * 100])
+    wal.flush()
+    name = chunk_names(disk)[-1]
+    last = lines(disk, name)[-1]
+    file, end = disk.open(name), last.offset + last.size
+    rest = -end % 4096
+    assert file.size() > end + rest, "It is a file that was used before."
+    assert file.read_at(end, rest) == bytes(rest)
+    assert any(file.read_at(end + rest, file.size()))
 
 
 def test_a_real_disk_has_what_was_let_go_of(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ async def opened_life(around: BrokerEnvironment, settings: AllSettings, life: Br
     environment = Environment(objects, calls, around.clock, around.chance)
     rounds = OffLoopObjects(around.rounds) if around.rounds else objects
     leadership = Leadership(metadata, seat, LedStore(environment, rounds, limited(settings.log)))
-    leftovers = Leftovers(environment, life.life)
+    leftovers = Leftovers(environment, life.life, metadata.check_not_set_back)
     logs = await Logs.open(
         around.wal_directory,
         around.objects,

@@ -148,7 +148,10 @@ class SharedTopics(Topics):
             self._configs_seen = metadata.broker_configs
         known = {each.topic_id for each in metadata.topics.values()}
         for gone in [each for each in self.all() if each.topic.topic_id not in known]:
-            await self._drop(gone)
+            self._drop(gone)
+        for topic_id in self._to_delete - known:  # Also of those that were gone before they were whole here.
+            await self._logs.delete_topic(topic_id)
+            self._to_delete.discard(topic_id)
         waits = [self._follow_topic(topic) for topic in metadata.topics.values() if self._has_changed(topic)]
         if waits:
             try:
@@ -191,15 +194,10 @@ class SharedTopics(Topics):
         self._follow(topic, made.logs)
         self._add(made)
 
-    async def _drop(self, opened: OpenTopic) -> None:
+    def _drop(self, opened: OpenTopic) -> None:
         """A topic is deleted."""
         topic = opened.topic
-        try:
-            if topic.topic_id in self._to_delete:
-                await self._logs.delete_topic(topic.topic_id)
-        finally:
-            self._to_delete.discard(topic.topic_id)
-            self._remove(opened)
+        self._remove(opened)
         self.on_moved()
         self.on_dropped()
         log.info("topic %s is deleted, id %s", topic.name, topic.topic_id)

@@ -167,6 +167,7 @@ class Rounds:
                 self._writer.write(round_)
                 self._note_durable(round_)
                 round_.finish(None)
+                self._writer.uncache(round_)
                 if round_.freed:
                     self._writer.recycle(round_.freed)
         except OSError as failure:

@@ -21,6 +21,8 @@ from holdfast.wal.commit.round import Round
 from holdfast.wal.settings import WalSettings
 
 _ZEROS_PER_WRITE = 16 << 10
+_BLOCK_SIZE = 4096
+_BLOCK_OF_ZEROS = memoryview(bytes(_BLOCK_SIZE))
 _UNCACHED_SIZE = 1 << 20  # So much at a time: a call for each small round would cost more than it saves.
 _JOIN_BELOW = 128 << 10  # One copy of a small round is cheaper than the system's walk over many small buffers.
 
@@ -60,16 +62,13 @@ class WalWriter:
         assert self._file is not None
         self._write_at(round_.start, round_.buffers, round_.size)
         self._file.sync()
-        if not self._settings.keep_pages:
-            self._uncache(round_.start + round_.size)
 
-    def _uncache(self, durable_end: int) -> None:
-        """Memory that is used again at once costs a fraction of memory that has to be found; and nobody reads this.
-
-        The last block stays: the next round may begin in it.
-        """
+    def uncache(self, round_: Round) -> None:
+        """The round is durable, and nobody reads it: its memory is used again at once, which costs a fraction of memory
+        that has to be found. The last block stays: the next round may begin in it."""
+        durable_end = round_.start + round_.size
         end = durable_end - durable_end % _UNCACHED_SIZE
-        if end > self._uncached_end and self._file is not None:
+        if end > self._uncached_end and self._file is not None and not self._settings.keep_pages:
             self._file.uncache(self._uncached_end, end - self._uncached_end)
             self._uncached_end = end
 
@@ -110,6 +109,9 @@ class WalWriter:
     def _write_at(self, offset: int, buffers: Sequence[Buffer], size: int) -> None:
         assert self._file is not None
         end = offset + size
+        if end < self._written_end:  # Zeros instead of what an earlier use of the file has left in the last block:
+            padding = min(-end % _BLOCK_SIZE, self._written_end - end)  # the system would read it before it writes.
+            buffers = [*buffers, _BLOCK_OF_ZEROS[:padding]] if padding else buffers
         if size < _JOIN_BELOW and len(buffers) > 1:
             buffers = [b"".join(buffers)]
         while True:
