@@ -21,8 +21,8 @@ BUGS = [
         (
             Edit(
                 _LIVES,
-                "        gone = dict([*gone.items(), (broker, self.by_broker[broker])][-GONE_MAX:])\n",
-                "",
+                "dict([*self._gone_but(broker), (broker, self.by_broker[broker])][-GONE_MAX:])",
+                "dict(self._gone_but(broker))",
             ),
         ),
         (f"{MEMBERS}::test_no_answer_is_without_a_broker_that_has_just_gone",),
@@ -36,7 +36,7 @@ BUGS = [
         "a broker that is back is told of where it was",
         (
             Edit(_MEMBER, "known = {**gone, **lives.by_broker}", "known = {**lives.by_broker, **gone}"),
-            Edit(_LIVES, "by_broker=lives, gone=MappingProxyType(gone))", "by_broker=lives)"),
+            Edit(_LIVES, "by_broker=lives, gone=MappingProxyType(dict(self._gone_but(broker))))", "by_broker=lives)"),
         ),
         (f"{MEMBERS}::test_a_broker_that_is_back_elsewhere_is_told_of_where_it_is",),
     ),

@@ -32,7 +32,7 @@ class LogLives:
 
     def run(self, lives: int = LIVES_PER_SEED) -> None:
         for life in range(lives):
-            self._settings = self._choose_settings()
+            self._settings = self._choose_settings(keep_pages=life % 2 == 0)
             self._disk.crash_at = self._disk.calls + self._random.randrange(70)
             if self._random.random() < 0.25:
                 self._disk.fail_next(self._random.choice(FAULTS), after=self._random.randrange(12))
@@ -43,7 +43,7 @@ class LogLives:
         self._disk.crash_at = None
         self._model.check(version_of(self._open()))
 
-    def _choose_settings(self) -> WalSettings:
+    def _choose_settings(self, *, keep_pages: bool) -> WalSettings:
         choose = self._random.choice
         return WalSettings(
             chunk_size_max=choose((4096, 4096, 6000)),
@@ -52,6 +52,7 @@ class LogLives:
             spares_max=choose((0, 1, 2)),
             cache_entries_max=choose((0, 5, 1000)),
             cache_open_chunk=choose((False, True)),
+            keep_pages=keep_pages,
         )
 
     def _open(self) -> Wal:

@@ -74,7 +74,7 @@ def test_who_reads_it_or_writes_little_keeps_it(size: int, count: int, keep: boo
 def test_a_round_in_a_file_that_is_used_again_ends_with_zeros() -> None:
     """W1, D11: up to the end of its block, which the system would otherwise read before it could write."""
     disk = UncachingDisk()
-    wal = open_log(disk, chunk_size_max=64 << 10, zero_ahead_size=0)
+    wal = open_log(disk, chunk_size_max=64 << 10, zero_ahead_size=0, keep_pages=False)
     for _ in range(4):
         entries = append(wal, 30, size=3_000)
         wal.flush()

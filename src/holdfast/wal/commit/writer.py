@@ -60,8 +60,16 @@ class WalWriter:
         if round_.creates_chunk:
             self.create(round_.chunk)
         assert self._file is not None
+        if not self._settings.keep_pages and (padding := self._padding(round_.start + round_.size)):
+            round_.buffers.append(padding)
         self._write_at(round_.start, round_.buffers, round_.size)
         self._file.sync()
+
+    def _padding(self, end: int) -> memoryview:
+        """Zeros instead of what an earlier use of the file has left in the last block of a round, behind which nothing
+        is yet: the system, whose memory does not have it, would read it before it could write."""
+        left = max(self._written_end - end, 0)
+        return _BLOCK_OF_ZEROS[: min(-end % _BLOCK_SIZE, left)]
 
     def uncache(self, round_: Round) -> None:
         """The round is durable, and nobody reads it: its memory is used again at once, which costs a fraction of memory
@@ -109,9 +117,6 @@ class WalWriter:
     def _write_at(self, offset: int, buffers: Sequence[Buffer], size: int) -> None:
         assert self._file is not None
         end = offset + size
-        if end < self._written_end:  # Zeros instead of what an earlier use of the file has left in the last block:
-            padding = min(-end % _BLOCK_SIZE, self._written_end - end)  # the system would read it before it writes.
-            buffers = [*buffers, _BLOCK_OF_ZEROS[:padding]] if padding else buffers
         if size < _JOIN_BELOW and len(buffers) > 1:
             buffers = [b"".join(buffers)]
         while True:
