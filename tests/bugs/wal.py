@@ -26,7 +26,7 @@ BUGS = [
     ),
     Bug(
         "a block of a file that is used again is read before it is written",
-        (Edit("wal/commit/writer.py", "[: min(-end % _BLOCK_SIZE, left)]", "[:0]"),),
+        (Edit("wal/commit/writer.py", "[: min(-end % BLOCK_SIZE, left)]", "[:0]"),),
         ("tests/wal/test_pages.py::test_a_round_in_a_file_that_is_used_again_ends_with_zeros",),
     ),
     Bug(

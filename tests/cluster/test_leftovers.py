@@ -103,12 +103,27 @@ async def two_lives() -> tuple[DeletingWorld, Deleting, Deleting]:
     return world, first, second
 
 
+def lose(lost: Deleting, heir: Deleting) -> None:
+    """It is killed, and another has heard nothing of it."""
+    lost.kill()
+    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[lost.broker]))
+
+
+async def lost_while_it_deletes() -> tuple[DeletingWorld, Deleting]:
+    """In a store that denies deletes as yet; and who is left."""
+    world, lost, heir = await two_lives()
+    world.faults = denied
+    await lost.delete()
+    await turns()
+    lose(lost, heir)
+    return world, heir
+
+
 @in_loop
 async def test_a_topic_that_nobody_leads_is_deleted_by_who_is_asked() -> None:
     """D4, K6: its leader is lost, and not settled."""
     world, lost, heir = await two_lives()
-    lost.kill()
-    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[lost.broker]))
+    lose(lost, heir)
     await heir.follow()
     await heir.delete()
     await turns()
@@ -134,13 +149,8 @@ async def test_who_leads_a_topic_that_another_deletes_deletes_what_it_has_put_me
 @in_loop
 async def test_what_a_lost_broker_was_deleting_is_deleted_by_another() -> None:
     """D4, K6: again when it is settled, since that puts objects, and when nothing can be under way any more."""
-    world, lost, heir = await two_lives()
-    world.faults = denied
-    await lost.delete()
-    await turns()
-    lost.kill()
+    world, heir = await lost_while_it_deletes()
     world.faults = lambda _: None
-    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[lost.broker]))
     assert world.left
     await heir.sweep()
     assert not world.left
@@ -167,12 +177,7 @@ async def test_what_a_lost_broker_was_deleting_is_deleted_by_another() -> None:
 @in_loop
 async def test_leftovers_that_cannot_be_deleted_are_looked_for_again() -> None:
     """D4: a failure is no end."""
-    world, lost, heir = await two_lives()
-    world.faults = denied
-    await lost.delete()
-    await turns()
-    lost.kill()
-    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[lost.broker]))
+    world, heir = await lost_while_it_deletes()
     await heir.care()
     with pytest.raises(Unavailable):
         await heir.sweep()
@@ -184,9 +189,7 @@ async def test_leftovers_that_cannot_be_deleted_are_looked_for_again() -> None:
 @in_loop
 async def test_a_topic_that_cannot_be_deleted_keeps_no_other() -> None:
     """D5: its objects may be locked; and nothing goes on behind a look that has failed."""
-    world, _, _ = await two_lives()
-    life = world.lives[0]
-    assert isinstance(life, Deleting)
+    world, life, _ = await two_lives()
     gone = [UUID(int=100 + number) for number in range(11)]
     for each in gone:
         world.objects.put(f"{topic_prefixes(each)[0]}0", [b""])
@@ -206,12 +209,11 @@ async def test_a_topic_that_cannot_be_deleted_keeps_no_other() -> None:
 @in_loop
 async def test_nothing_is_deleted_in_a_store_that_was_put_back() -> None:
     """C4, O4: what was deleted since is there again, and wanted."""
-    world, _, heir = await two_lives()
+    world, first, heir = await two_lives()
     before = {each.name: bytes(world.objects.get(each.name)) for each in world.objects.list("")}
-    first = world.lives[0]
-    await first.topics.delete(first.topics.get(NAME))
+    await first.delete()
     await turns()
-    heir.metadata.commit(end(heir.metadata.refresh().lives.by_broker[first.broker]))
+    lose(first, heir)
     for each in list(world.objects.list("")):
         world.objects.delete(each.name)
     for name, data in before.items():

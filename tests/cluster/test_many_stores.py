@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.test_many import PATIENT, many, start, until_led_by
-from tests.cluster.test_pair import Cluster, Writers
+from tests.cluster.test_pair import Writers, led_behind_a_proxy
 from tests.kill.numbers import PARTITIONS, TOPIC
 from tests.support.broker_process import COMMAND
 from tests.support.faulty_proxy import Fault, FaultyProxy
@@ -111,29 +111,18 @@ def test_the_leader_of_everything_waits_for_no_store_that_says_nothing_when_it_s
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C2, C5: as one of many does."""
-    if reason := missing():
-        pytest.skip(reason)
     long = ("log.close_timeout_ms=600000", "log.flush_age_ms_max=3600000")
-    with S3Server() as server, FaultyProxy(server.port) as proxy:
-        server.tell(monkeypatch)
-        with Cluster(tmp_path, f"s3://{server.fresh_bucket()}", (*_LEASES, *long)) as cluster:
-            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
-            first = cluster.start(1)
-            cluster.until(1, "broker 1 leads")
-            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
-            cluster.start(2)
-            cluster.until_known()
-            cluster.make_topic()
-            writers = Writers(cluster.bootstrap)
-            try:
-                writers.more()
-                proxy.plan = lambda method, path: Fault.HOLD_ANSWER
-                began = time.monotonic()
-                assert first.stop(120) == 0
-                print(f"stopped after {time.monotonic() - began:.1f} s")
-                cluster.until(2, "broker 2 leads")
-                writers.more()
-            finally:
-                writers.end()
-            assert "are not handed over: the store does not answer" in "\n".join(first.said)
-            writers.check(cluster.brokers[2].address)
+    with led_behind_a_proxy(tmp_path, monkeypatch, (*_LEASES, *long)) as (cluster, proxy):
+        writers, first = Writers(cluster.bootstrap), cluster.brokers[1]
+        try:
+            writers.more()
+            proxy.plan = lambda method, path: Fault.HOLD_ANSWER
+            began = time.monotonic()
+            assert first.stop(120) == 0
+            print(f"stopped after {time.monotonic() - began:.1f} s")
+            cluster.until(2, "broker 2 leads")
+            writers.more()
+        finally:
+            writers.end()
+        assert "are not handed over: the store does not answer" in "\n".join(first.said)
+        writers.check(cluster.brokers[2].address)

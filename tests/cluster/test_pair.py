@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -286,6 +287,26 @@ def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path
             assert client.metadata([]).controller == 2
 
 
+@contextmanager
+def led_behind_a_proxy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, ...] = QUICK
+) -> Iterator[tuple[Cluster, FaultyProxy]]:
+    """Two brokers on one S3 server: the first leads, and its way to the store can be cut; and a topic."""
+    if reason := missing():
+        pytest.skip(reason)
+    with S3Server() as server, FaultyProxy(server.port) as proxy:
+        server.tell(monkeypatch)
+        with Cluster(folder, f"s3://{server.fresh_bucket()}", settings) as cluster:
+            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
+            cluster.start(1)
+            cluster.until(1, "broker 1 leads")
+            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
+            cluster.start(2)
+            cluster.until_known()
+            cluster.make_topic()
+            yield cluster, proxy
+
+
 def resets(address: str) -> bool:
     """Whether who has just come hears of an error. A mere end is a refusal to franz-go: it gives up what it writes."""
     host, _, port = address.rpartition(":")
@@ -304,34 +325,23 @@ def test_a_leader_that_is_cut_off_from_the_store_answers_nobody(
     fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C2, C3: its requests fail, or hang; another takes over, and it comes back as one that waits."""
-    if reason := missing():
-        pytest.skip(reason)
-    with S3Server() as server, FaultyProxy(server.port) as proxy:
-        server.tell(monkeypatch)
-        with Cluster(tmp_path, f"s3://{server.fresh_bucket()}") as cluster:
-            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
-            cluster.start(1)
-            cluster.until(1, "broker 1 leads")
-            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
-            cluster.start(2)
-            cluster.until_known()
-            cluster.make_topic()
-            writers = Writers(cluster.bootstrap)
-            try:
-                writers.more()
-                proxy.plan = lambda method, path: fault
-                cluster.until(2, "broker 2 leads")
-                writers.more()
-                with pytest.raises(Unavailable), Client(cluster.brokers[1].address, patience_s=0.5) as client:
-                    client.list_groups()
-                assert resets(cluster.brokers[1].address)
-                proxy.plan = lambda method, path: None
-                cluster.until(1, "joins the cluster again")
-                cluster.until(1, "broker 1 joined the cluster, life 3", 60.0)
-                writers.more()
-            finally:
-                writers.end()
-            writers.check(cluster.bootstrap)
+    with led_behind_a_proxy(tmp_path, monkeypatch) as (cluster, proxy):
+        writers = Writers(cluster.bootstrap)
+        try:
+            writers.more()
+            proxy.plan = lambda method, path: fault
+            cluster.until(2, "broker 2 leads")
+            writers.more()
+            with pytest.raises(Unavailable), Client(cluster.brokers[1].address, patience_s=0.5) as client:
+                client.list_groups()
+            assert resets(cluster.brokers[1].address)
+            proxy.plan = lambda method, path: None
+            cluster.until(1, "joins the cluster again")
+            cluster.until(1, "broker 1 joined the cluster, life 3", 60.0)
+            writers.more()
+        finally:
+            writers.end()
+        writers.check(cluster.bootstrap)
 
 
 def asked(url: str, path: str) -> tuple[int, str]:

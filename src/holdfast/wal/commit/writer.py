@@ -18,11 +18,11 @@ from holdfast.io.disk.reserve import NO_SPACE
 from holdfast.types import Buffer
 from holdfast.wal.chunks.chunk import Chunk, spare_name
 from holdfast.wal.commit.round import Round
+from holdfast.wal.format.record import BLOCK_SIZE
 from holdfast.wal.settings import WalSettings
 
 _ZEROS_PER_WRITE = 16 << 10
-_BLOCK_SIZE = 4096
-_BLOCK_OF_ZEROS = memoryview(bytes(_BLOCK_SIZE))
+_BLOCK_OF_ZEROS = memoryview(bytes(BLOCK_SIZE))
 _UNCACHED_SIZE = 1 << 20  # So much at a time: a call for each small round would cost more than it saves.
 _JOIN_BELOW = 128 << 10  # One copy of a small round is cheaper than the system's walk over many small buffers.
 
@@ -51,6 +51,7 @@ class WalWriter:
         self._spares = spares  # Names of purged files that wait to be used again.
         self._file: File | None = None
         self._written_end = 0  # Blocks of the file below this have been written once.
+        self._used_end = 0  # An earlier use of the file has left its bytes below this.
         self._uncached_end = 0  # What is below this is durable, and not in the system's memory.
         self._zeros = bytes(settings.zero_ahead_size)
         self._on_full = on_full
@@ -68,8 +69,8 @@ class WalWriter:
     def _padding(self, end: int) -> memoryview:
         """Zeros instead of what an earlier use of the file has left in the last block of a round, behind which nothing
         is yet: the system, whose memory does not have it, would read it before it could write."""
-        left = max(self._written_end - end, 0)
-        return _BLOCK_OF_ZEROS[: min(-end % _BLOCK_SIZE, left)]
+        left = max(self._used_end - end, 0)
+        return _BLOCK_OF_ZEROS[: min(-end % BLOCK_SIZE, left)]
 
     def uncache(self, round_: Round) -> None:
         """The round is durable, and nobody reads it: its memory is used again at once, which costs a fraction of memory
@@ -99,7 +100,7 @@ class WalWriter:
         self._directory.sync_names()
         if self._file is None:
             self._file = self._directory.open(name)
-        self._written_end = self._file.size()
+        self._written_end = self._used_end = self._file.size()
         self._uncached_end = 0
 
     def _name_file(self, name: str) -> bool:
